@@ -1,0 +1,2 @@
+//! The backstop command
+fn main() {}

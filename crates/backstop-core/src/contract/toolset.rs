@@ -1,0 +1,61 @@
+//! A source of tools.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::{
+    call::{ToolOutput, ValidCall},
+    error::ToolError,
+    id::RunId,
+    spec::ToolSpec,
+};
+
+/// A source of tools with one connection, one credential and one lifetime.
+///
+/// Implementations are shared by concurrent runs. Futures may be dropped at any await: that is how a call is
+/// cancelled or timed out, and it must leave the toolset usable.
+#[async_trait]
+pub trait Toolset: Send + Sync + 'static {
+    /// The name it is declared under: what operators read, and a prefix where two toolsets clash.
+    fn name(&self) -> &str;
+
+    /// The tools it offers, in a stable order.
+    ///
+    /// # Errors
+    ///
+    /// Any kind of class `transient` or `operator`: the toolset is missing then, not the run.
+    async fn list(&self) -> Result<Vec<ToolSpec>, ToolError>;
+
+    /// Executes one attempt of a call. `call.own_name()` is one of the listed names.
+    ///
+    /// Never retries by itself: whether a failed attempt is repeated is decided in one place, from the kind and
+    /// from [`applied`](crate::Applied).
+    ///
+    /// # Errors
+    ///
+    /// Any kind; `unknown_tool` for a name that it does not offer.
+    async fn call(&self, call: &ValidCall, cx: &CallContext) -> Result<ToolOutput, ToolError>;
+}
+
+/// What surrounds one attempt of a call.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CallContext {
+    /// The run.
+    pub run: RunId,
+    /// The attempt, counted from 1.
+    pub attempt: u32,
+    /// Time this attempt has; its future is dropped when it is over.
+    pub timeout: Duration,
+    /// The same for all attempts of this call, resumed ones too; unique otherwise. Send it along where the
+    /// upstream honours such keys.
+    pub idempotency_key: String,
+}
+
+impl CallContext {
+    /// The surroundings of one attempt.
+    pub fn new(run: RunId, attempt: u32, timeout: Duration, idempotency_key: impl Into<String>) -> Self {
+        Self { run, attempt, timeout, idempotency_key: idempotency_key.into() }
+    }
+}

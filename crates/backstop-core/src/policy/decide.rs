@@ -1,0 +1,168 @@
+//! The one decision. Nothing else in the system decides what happens after a failure.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Action, Backoff, Strategy};
+use crate::{
+    error::{Applied, ErrorClass, ToolError, ToolErrorKind, ViewFacts},
+    id::Reference,
+    spec::Effect,
+};
+
+/// One failed attempt, as the decision sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Failure<'a> {
+    /// What went wrong.
+    pub error: &'a ToolError,
+    /// The tool, by the name that the model knows.
+    pub tool: &'a str,
+    /// The toolset's own name for it.
+    pub own_name: &'a str,
+    /// The attempt that failed, counted from 1.
+    pub attempt: u32,
+    /// Whether the call carries an idempotency key that the upstream honours.
+    pub keyed: bool,
+}
+
+impl Failure<'_> {
+    /// The texts that a matcher looks at.
+    pub(super) fn messages(&self) -> Vec<String> {
+        let view = ViewFacts::new(self.tool, Effect::ReadOnly, Reference::new(0)).view(self.error, Some("-"));
+        let what = view.as_str().trim_end_matches("\n\n-").to_owned();
+        let words = self.error.words().map(str::to_owned);
+        let mut messages = vec![what, self.error.detail().to_owned()];
+        messages.extend(words);
+        messages.extend(self.error.causes());
+        messages
+    }
+}
+
+/// What is left to spend on one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Retries that a call may have when no strategy says otherwise.
+    pub call_retries: u32,
+    /// Retries left in the whole run.
+    pub run_retries: u32,
+    /// Time left in the run.
+    pub time: Duration,
+    /// The random part of a backoff, 0 to 999 per mille.
+    pub jitter: u16,
+}
+
+/// What happens with a failure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// The runtime makes the same call again.
+    Retry {
+        /// After this time.
+        after: Duration,
+    },
+    /// The model is told.
+    Continue {
+        /// In place of the usual next step.
+        instructions: Option<String>,
+    },
+    /// A declared value takes the place of the result.
+    Substitute {
+        /// The value.
+        value: Value,
+        /// What the model reads about it.
+        note: Option<String>,
+    },
+    /// A person is asked for the result.
+    Ask {
+        /// What they are asked.
+        question: String,
+    },
+    /// The run ends.
+    Stop {
+        /// What the user reads instead of the usual sentence.
+        message: Option<String>,
+    },
+    /// The run was cancelled.
+    Abort,
+}
+
+impl Decision {
+    /// The stable name, for logs.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Retry { .. } => "retry",
+            Self::Continue { .. } => "continue",
+            Self::Substitute { .. } => "substitute",
+            Self::Ask { .. } => "ask",
+            Self::Stop { .. } => "stop",
+            Self::Abort => "abort",
+        }
+    }
+}
+
+/// Decides what happens with a failure. Pure and total.
+///
+/// 1. A cancelled call aborts. 2. The first strategy whose `when` matches decides; a retry that is unsafe or
+/// spent falls through to the next one. 3. Without a match: a retry where that is safe and the budget allows it,
+/// else the model is told.
+///
+/// # Example
+///
+/// ```
+/// use backstop_core::{Budget, Decision, Effect, Failure, ToolError, decide};
+/// use std::time::Duration;
+///
+/// let error = ToolError::timeout(Duration::from_secs(30), "no answer");
+/// let failure = Failure { error: &error, tool: "pay", own_name: "pay", attempt: 1, keyed: false };
+/// let budget = Budget { call_retries: 2, run_retries: 20, time: Duration::from_secs(600), jitter: 0 };
+/// // Nobody knows whether the money has moved: the runtime never repeats the call.
+/// assert_eq!(decide(&failure, Effect::Mutating, &[], &budget), Decision::Continue { instructions: None });
+/// assert!(matches!(decide(&failure, Effect::ReadOnly, &[], &budget), Decision::Retry { .. }));
+/// ```
+pub fn decide(failure: &Failure<'_>, effect: Effect, strategies: &[Strategy], budget: &Budget) -> Decision {
+    if failure.error.kind() == ToolErrorKind::Cancelled {
+        return Decision::Abort;
+    }
+    for strategy in strategies.iter().filter(|strategy| strategy.when.is_match(failure)) {
+        match &strategy.action {
+            Action::Retry { max, backoff } => {
+                if let Some(retry) = retry(failure, effect, *max, backoff, budget) {
+                    return retry;
+                }
+            }
+            Action::Continue { instructions } => {
+                return Decision::Continue { instructions: instructions.clone() };
+            }
+            Action::Stop { message } => return Decision::Stop { message: message.clone() },
+            Action::UseValue { value, note } => {
+                return Decision::Substitute { value: value.clone(), note: note.clone() };
+            }
+            Action::AskHuman { question } => return Decision::Ask { question: question.clone() },
+        }
+    }
+    retry(failure, effect, budget.call_retries, &Backoff::default(), budget)
+        .unwrap_or(Decision::Continue { instructions: None })
+}
+
+/// A retry, where it is safe, not spent, and fits in the time that is left.
+fn retry(
+    failure: &Failure<'_>,
+    effect: Effect,
+    max: u32,
+    backoff: &Backoff,
+    budget: &Budget,
+) -> Option<Decision> {
+    let allowed = is_safe_to_retry(failure, effect) && failure.attempt <= max && budget.run_retries > 0;
+    let own = backoff.wait(failure.attempt, budget.jitter);
+    let after = failure.error.retry_after().map_or(own, |asked| asked.max(own));
+    (allowed && after < budget.time).then_some(Decision::Retry { after })
+}
+
+/// Whether the runtime may make a failed call again: it may pass by itself, and a second execution does no harm.
+///
+/// A call of a mutating tool that may have taken effect is never repeated, unless the upstream honours the
+/// idempotency key that it carries.
+pub fn is_safe_to_retry(failure: &Failure<'_>, effect: Effect) -> bool {
+    failure.error.class() == ErrorClass::Transient
+        && (effect != Effect::Mutating || failure.error.applied() == Applied::No || failure.keyed)
+}

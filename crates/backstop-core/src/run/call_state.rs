@@ -1,0 +1,136 @@
+//! The calls of one turn, and what is known about each.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{Outcome, repeats::CallKey};
+use crate::{
+    call::{ToolCall, ValidCall},
+    error::{Applied, ToolErrorKind},
+    id::{CallId, Reference, Timestamp},
+    message::{Message, PastCall, ResultContent, replayable_name, stand_in},
+};
+
+/// One call of the current turn.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) id: CallId,
+    /// As the model wrote it.
+    pub(super) asked: ToolCall,
+    /// Whether the arguments text is a JSON object, and so can be replayed as it is.
+    pub(super) replayable: bool,
+    /// Once its arguments fit.
+    pub(super) valid: Option<Arc<ValidCall>>,
+    pub(super) key: CallKey,
+    pub(super) attempts: u32,
+    pub(super) state: CallState,
+}
+
+#[derive(Debug)]
+pub(super) enum CallState {
+    /// The attempt after `attempts` may start.
+    Ready,
+    Running,
+    /// Ready again at this time.
+    Waiting(Timestamp),
+    /// A person is asked for the result.
+    Asking(String),
+    Settled(Settled),
+}
+
+/// What came of a call.
+#[derive(Debug)]
+pub(super) struct Settled {
+    pub(super) content: ResultContent,
+    pub(super) failure: Option<FailureFacts>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FailureFacts {
+    pub(super) kind: ToolErrorKind,
+    pub(super) applied: Applied,
+    pub(super) reference: Reference,
+}
+
+impl Call {
+    pub(super) fn is_settled(&self) -> bool {
+        matches!(self.state, CallState::Settled(_))
+    }
+
+    /// The name for results and logs: the one on offer, or what the model wrote.
+    pub(super) fn tool(&self) -> &str {
+        self.valid.as_ref().map_or(&self.asked.name, |valid| valid.tool())
+    }
+}
+
+/// A turn whose calls are not all settled.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    pub(super) text: Option<String>,
+    pub(super) extra: Map<String, Value>,
+    pub(super) calls: Vec<Call>,
+    /// How the run ends with this turn, if it does.
+    pub(super) end: Option<Outcome>,
+}
+
+impl Turn {
+    pub(super) fn position(&self, id: &CallId) -> Option<usize> {
+        self.calls.iter().position(|call| call.id == *id)
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.calls.iter().all(Call::is_settled)
+    }
+
+    /// The messages of the turn, once settled: the assistant's, then one result per call in call order.
+    pub(super) fn into_messages(self, reports: &mut Vec<CallReport>) -> Vec<Message> {
+        let mut results = Vec::with_capacity(self.calls.len() + 1);
+        let mut past = Vec::with_capacity(self.calls.len());
+        for call in self.calls {
+            let CallState::Settled(settled) = call.state else { continue };
+            let name =
+                call.valid.as_ref().map_or_else(|| replayable_name(&call.asked.name), |v| v.tool.clone());
+            let raw = call.asked.arguments.0;
+            let arguments = match call.replayable {
+                true if raw.trim().is_empty() || raw.trim() == "null" => "{}".to_owned(),
+                true => raw,
+                false => stand_in(&raw),
+            };
+            reports.push(CallReport {
+                id: call.id.clone(),
+                tool: call.valid.map_or(call.asked.name, |valid| valid.tool.clone()),
+                attempts: call.attempts,
+                kind: settled.failure.map(|failure| failure.kind),
+                applied: settled.failure.map(|failure| failure.applied),
+                reference: settled.failure.map(|failure| failure.reference),
+            });
+            past.push(PastCall { id: call.id.clone(), name, arguments });
+            results.push(Message::Tool { call: call.id, content: settled.content });
+        }
+        let assistant = Message::Assistant { text: self.text, calls: past, extra: self.extra };
+        let mut messages = Vec::with_capacity(results.len() + 1);
+        messages.push(assistant);
+        messages.extend(results);
+        messages
+    }
+}
+
+/// What came of one call of a run; its arguments and result are in the transcript.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct CallReport {
+    /// The call, as it is in the transcript.
+    pub id: CallId,
+    /// The tool, by the name that the model knows, or what the model wrote for it.
+    pub tool: String,
+    /// Attempts that were made.
+    pub attempts: u32,
+    /// Of a failed call: what went wrong.
+    pub kind: Option<ToolErrorKind>,
+    /// Of a failed call: whether the world may have changed.
+    pub applied: Option<Applied>,
+    /// Of a failed call: the reference of its last failure.
+    pub reference: Option<Reference>,
+}

@@ -1,0 +1,37 @@
+//! What a run is made from.
+
+use crate::{catalog::Catalog, policy::Strategy, run::Limits};
+
+/// What a run is made from: data that does not change while it runs.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Definition {
+    /// What it may spend.
+    pub limits: Limits,
+    /// The tools on offer.
+    pub catalog: Catalog,
+    /// What happens with the failures of tools that have no strategies of their own, and of names that are not
+    /// on offer.
+    pub fallback: Vec<Strategy>,
+}
+
+impl Definition {
+    /// A run of these tools with default limits.
+    pub fn new(catalog: Catalog) -> Self {
+        Self { catalog, ..Self::default() }
+    }
+
+    /// Sets what it may spend.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets what happens with the failures of tools that have no strategies of their own.
+    #[must_use]
+    pub fn fallback(mut self, strategies: Vec<Strategy>) -> Self {
+        self.fallback = strategies;
+        self
+    }
+}

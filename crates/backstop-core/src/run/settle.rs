@@ -1,0 +1,183 @@
+//! What becomes of a call that failed or was closed: the decision carried out.
+
+use std::time::Duration;
+
+use super::{
+    Limit, Outcome, Run,
+    call_state::{CallState, FailureFacts, Settled, Turn},
+};
+use crate::{
+    call::ToolOutput,
+    error::{Applied, OperatorView, ToolError, ToolErrorKind, ViewFacts},
+    id::Reference,
+    message::ResultContent,
+    policy::{Budget, Decision, Failure, decide},
+    spec::Effect,
+    text,
+};
+
+/// What the user reads when a strategy stops the run without words of its own.
+const STOPPED: &str = "A tool encountered an error and the agent was stopped. Please try again or contact your \
+                       administrator if the issue persists.";
+
+impl Run {
+    /// Decides about a failed attempt of a call and carries it out.
+    pub(super) fn call_failed(&mut self, turn: &mut Turn, index: usize, error: &ToolError, elapsed_ms: u64) {
+        let reference = self.seed.reference();
+        let jitter = self.seed.permille();
+        let Some(call) = turn.calls.get(index) else { return };
+        let entry =
+            call.valid.as_ref().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
+        let entry = entry.or_else(|| self.definition.catalog.get(&call.asked.name));
+        let effect = entry.map_or(Effect::ReadOnly, |entry| entry.spec.effect);
+        let own = entry.map(|entry| entry.policy.strategies.as_slice()).unwrap_or_default();
+        let strategies = if own.is_empty() { self.definition.fallback.as_slice() } else { own };
+        let limits = &self.definition.limits;
+        let failure = Failure {
+            error,
+            tool: call.tool(),
+            own_name: entry.map_or("", |entry| entry.spec.name.as_str()),
+            attempt: call.attempts,
+            keyed: entry.is_some_and(|entry| entry.spec.honours_idempotency_key),
+        };
+        let budget = Budget {
+            call_retries: limits.call_retries,
+            run_retries: limits.retries.saturating_sub(self.retries),
+            time: self.deadline().since(self.now),
+            jitter,
+        };
+        let decision = decide(&failure, effect, strategies, &budget);
+        let mut operator = self.operator_view(turn, index, error, reference, elapsed_ms);
+        operator.decision = decision.as_str().to_owned();
+        if let Decision::Retry { after } = &decision {
+            operator.wait_ms = Some(u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
+        }
+        self.failures.push(operator);
+
+        let facts = FailureFacts { kind: error.kind(), applied: error.applied(), reference };
+        let view = |instructions: Option<&str>| {
+            let facts = ViewFacts::new(failure.tool, effect, reference)
+                .find_with(entry.and_then(|entry| entry.spec.find_with.as_deref()))
+                .check_with(entry.and_then(|entry| entry.spec.check_with.as_deref()));
+            ResultContent::Failure(facts.view(error, instructions))
+        };
+        let state = match decision {
+            Decision::Retry { after } => {
+                self.retries += 1;
+                CallState::Waiting(self.now.after(after))
+            }
+            Decision::Continue { instructions } => {
+                self.failed_calls += 1;
+                CallState::Settled(Settled { content: view(instructions.as_deref()), failure: Some(facts) })
+            }
+            Decision::Substitute { value, note } => {
+                let note = note.unwrap_or_else(|| {
+                    format!("Tool \"{}\" failed; this value is served in its place:", failure.tool)
+                });
+                let content = ResultContent::Substitute { output: ToolOutput::Json(value), note };
+                CallState::Settled(Settled { content, failure: Some(facts) })
+            }
+            Decision::Ask { question } => CallState::Asking(question),
+            Decision::Stop { message } => {
+                self.failed_calls += 1;
+                let message = message.unwrap_or_else(|| format!("{STOPPED} (error reference: {reference})"));
+                turn.end.get_or_insert(Outcome::Stopped { message, reference });
+                CallState::Settled(Settled { content: view(None), failure: Some(facts) })
+            }
+            Decision::Abort => CallState::Settled(Settled { content: view(None), failure: Some(facts) }),
+        };
+        let Some(call) = turn.calls.get_mut(index) else { return };
+        if let CallState::Settled(Settled { failure: Some(_), .. }) = &state {
+            self.repeats.failed(call.key);
+        }
+        call.state = state;
+    }
+
+    /// Answers a call that is not made because of a limit.
+    pub(super) fn call_refused(&mut self, turn: &mut Turn, index: usize, words: String, order: &str) {
+        let error = ToolError::new(ToolErrorKind::LimitReached, "the call was not made because of a limit")
+            .with_words(words)
+            .with_next_step(order.to_owned());
+        self.close_call(turn, index, &error);
+        self.failed_calls += 1;
+    }
+
+    /// Closes every call of the turn that is not settled: the run ends for `why`.
+    pub(super) fn close_turn(&mut self, turn: &mut Turn, why: &str) {
+        for index in 0..turn.calls.len() {
+            let Some(call) = turn.calls.get(index).filter(|call| !call.is_settled()) else { continue };
+            let tool = text::escaped(call.tool(), 100);
+            let started = matches!(call.state, CallState::Running);
+            let (words, applied) = if started {
+                (
+                    format!("The call of tool \"{tool}\" was interrupted while it was running: {why}."),
+                    Applied::Unknown,
+                )
+            } else if call.attempts > 0 {
+                (format!("The call of tool \"{tool}\" failed and was not made again: {why}."), Applied::No)
+            } else {
+                (format!("The call of tool \"{tool}\" was not started: {why}."), Applied::No)
+            };
+            let error = ToolError::new(ToolErrorKind::Cancelled, why).with_words(words).with_applied(applied);
+            self.close_call(turn, index, &error);
+        }
+    }
+
+    /// Settles a call with an error that nothing is decided about.
+    fn close_call(&mut self, turn: &mut Turn, index: usize, error: &ToolError) {
+        let reference = self.seed.reference();
+        let mut operator = self.operator_view(turn, index, error, reference, 0);
+        operator.decision = Decision::Continue { instructions: None }.as_str().to_owned();
+        self.failures.push(operator);
+        let Some(call) = turn.calls.get_mut(index) else { return };
+        let entry =
+            call.valid.as_ref().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
+        let effect = entry.map_or(Effect::ReadOnly, |entry| entry.spec.effect);
+        let view = ViewFacts::new(call.tool(), effect, reference)
+            .check_with(entry.and_then(|entry| entry.spec.check_with.as_deref()))
+            .view(error, None);
+        let facts = FailureFacts { kind: error.kind(), applied: error.applied(), reference };
+        call.state =
+            CallState::Settled(Settled { content: ResultContent::Failure(view), failure: Some(facts) });
+    }
+
+    fn operator_view(
+        &self,
+        turn: &Turn,
+        index: usize,
+        error: &ToolError,
+        reference: Reference,
+        elapsed_ms: u64,
+    ) -> OperatorView {
+        let Some(call) = turn.calls.get(index) else {
+            return OperatorView::new(error, reference, self.id.clone(), crate::CallId::new(""));
+        };
+        let entry =
+            call.valid.as_ref().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
+        let entry = entry.or_else(|| self.definition.catalog.get(&call.asked.name));
+        let mut view = OperatorView::new(error, reference, self.id.clone(), call.id.clone());
+        view.tool = text::head(call.tool(), 200);
+        view.toolset = entry.map(|entry| entry.toolset_name.clone()).unwrap_or_default();
+        view.attempt = call.attempts;
+        view.elapsed_ms = elapsed_ms;
+        view
+    }
+
+    /// The time that attempts of a tool have.
+    pub(super) fn tool_timeout(&self, entry: usize) -> Duration {
+        let own = self.definition.catalog.entries().get(entry).and_then(|entry| entry.policy.timeout);
+        own.unwrap_or(self.definition.limits.tool_timeout)
+    }
+
+    /// The limit that ends the run after a settled turn, if one does.
+    pub(super) fn spent(&self) -> Option<Limit> {
+        let limits = &self.definition.limits;
+        if self.failed_calls >= limits.failures.max(1) {
+            Some(Limit::Failures)
+        } else if self.turns >= limits.turns.max(1) {
+            Some(Limit::Turns)
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,563 @@
+//! The machine.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use super::{
+    CallReport, Definition, Event, Limit, ModelTurn, Outcome, ProtocolError, Question, RECORD_VERSION,
+    Record, StartTool, Started, Step,
+    call_state::{Call, CallState, Settled, Turn},
+    repeats::{CallKey, Repeats},
+};
+use crate::{
+    call::{ToolCall, ToolOutput},
+    error::{OperatorView, ToolError, ToolErrorKind},
+    id::{CallId, RunId, Seed, Timestamp},
+    message::{Message, ResultContent, Transcript, check_pairing},
+    model::{FinishReason, ModelError, ModelErrorKind, ModelReply, Usage},
+    policy::Backoff,
+};
+
+/// One execution of an agent, as a state machine without hands.
+///
+/// # Example
+///
+/// ```
+/// use backstop_core::{Definition, Event, Message, ModelReply, Outcome, Run, RunId, Step, Timestamp};
+/// use backstop_core::run::Started;
+/// use std::sync::Arc;
+///
+/// let at = Timestamp::from_millis(0);
+/// let input = Arc::new(vec![Message::user("Hello?")]);
+/// let started = Started { run: RunId::new("r1"), seed: 7, input };
+/// let mut run = Run::start(Arc::new(Definition::default()), at, started)?;
+/// assert!(matches!(run.next_step(), Step::CallModel(_)));
+///
+/// run.apply(at, Event::ModelReplied { reply: Arc::new(ModelReply::text("Hi!")) })?;
+/// assert_eq!(run.next_step(), Step::Done(Outcome::Answered { text: "Hi!".into() }));
+/// # Ok::<(), backstop_core::ProtocolError>(())
+/// ```
+#[derive(Debug)]
+pub struct Run {
+    pub(super) definition: Arc<Definition>,
+    pub(super) id: RunId,
+    pub(super) seed: Seed,
+    pub(super) now: Timestamp,
+    started_at: Timestamp,
+    transcript: Transcript,
+    phase: Phase,
+    pub(super) turns: u32,
+    tool_calls: u32,
+    pub(super) failed_calls: u32,
+    pub(super) retries: u32,
+    usage: Usage,
+    pub(super) repeats: Repeats,
+    calls: Vec<CallReport>,
+    pub(super) failures: Vec<OperatorView>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// The model is asked, from this time on.
+    Model {
+        attempt: u32,
+        not_before: Option<Timestamp>,
+    },
+    Tools(Turn),
+    Done(Outcome),
+}
+
+impl Phase {
+    const fn waits(&self) -> &'static str {
+        match self {
+            Self::Model { .. } => "waits for the model",
+            Self::Tools(_) => "waits for tools",
+            Self::Done(_) => "has ended",
+        }
+    }
+}
+
+impl Run {
+    /// Begins a run.
+    ///
+    /// # Errors
+    ///
+    /// [`ProtocolError::Unpaired`] when the conversation holds a call without a result or the reverse.
+    pub fn start(
+        definition: Arc<Definition>,
+        at: Timestamp,
+        started: Started,
+    ) -> Result<Self, ProtocolError> {
+        check_pairing(started.input.iter()).map_err(|calls| ProtocolError::Unpaired { calls })?;
+        Ok(Self {
+            definition,
+            id: started.run,
+            seed: Seed::new(started.seed),
+            now: at,
+            started_at: at,
+            transcript: Transcript::new(started.input),
+            phase: Phase::Model { attempt: 1, not_before: None },
+            turns: 0,
+            tool_calls: 0,
+            failed_calls: 0,
+            retries: 0,
+            usage: Usage::default(),
+            repeats: Repeats::default(),
+            calls: Vec::new(),
+            failures: Vec::new(),
+        })
+    }
+
+    /// Rebuilds a run from its journal. What was going on when the journal ended is told by
+    /// [`interrupted`](Self::interrupted).
+    ///
+    /// # Errors
+    ///
+    /// [`ProtocolError::Journal`] when the records are not a journal of this definition.
+    pub fn replay<'a>(
+        definition: Arc<Definition>,
+        records: impl IntoIterator<Item = &'a Record>,
+    ) -> Result<Self, ProtocolError> {
+        let fail = |reason: String| ProtocolError::Journal { reason };
+        let mut run: Option<Self> = None;
+        for (expected, record) in (0u64..).zip(records) {
+            if record.v > RECORD_VERSION {
+                return Err(fail(format!(
+                    "record {expected} has version {}, newer than this program",
+                    record.v
+                )));
+            }
+            if record.seq != expected {
+                return Err(fail(format!("record {expected} is missing: found {}", record.seq)));
+            }
+            run = Some(match (run, record.event.clone()) {
+                (None, Event::Started(started)) => Self::start(Arc::clone(&definition), record.at, started)?,
+                (None, other) => return Err(fail(format!("it begins with `{}`", other.as_str()))),
+                (Some(mut run), event) => {
+                    run.apply(record.at, event)
+                        .map_err(|error| fail(format!("record {expected}: {error}")))?;
+                    run
+                }
+            });
+        }
+        run.ok_or_else(|| fail("it is empty".into()))
+    }
+
+    /// Events that close what was going on when the process died: each call that was started and has no result
+    /// is `interrupted`, and nobody knows whether it took effect. Apply them before going on.
+    pub fn interrupted(&self) -> Vec<Event> {
+        let Phase::Tools(turn) = &self.phase else { return Vec::new() };
+        let running = turn.calls.iter().filter(|call| matches!(call.state, CallState::Running));
+        running
+            .map(|call| Event::ToolFinished {
+                call: call.id.clone(),
+                result: Err(ToolError::new(
+                    ToolErrorKind::Interrupted,
+                    "the process ended while the call was running",
+                )),
+                elapsed_ms: 0,
+            })
+            .collect()
+    }
+
+    /// What to do next. Pure: the same until an event is applied.
+    pub fn next_step(&self) -> Step {
+        match &self.phase {
+            Phase::Done(outcome) => Step::Done(outcome.clone()),
+            Phase::Model { not_before: Some(until), .. } if *until > self.now => {
+                Step::Await { until: (*until).min(self.deadline()) }
+            }
+            Phase::Model { attempt, .. } => Step::CallModel(ModelTurn {
+                turn: self.turns + 1,
+                attempt: *attempt,
+                timeout: self.definition.limits.model_timeout,
+                until: self.deadline(),
+            }),
+            Phase::Tools(turn) => self.next_of_turn(turn),
+        }
+    }
+
+    fn next_of_turn(&self, turn: &Turn) -> Step {
+        let entries = self.definition.catalog.entries();
+        let exclusive = |call: &Call| {
+            call.valid.as_ref().is_some_and(|v| entries.get(v.entry()).is_some_and(|e| !e.spec.parallel_safe))
+        };
+        let mut running = 0;
+        let mut runs_alone = false;
+        let mut due: Option<Timestamp> = None;
+        let mut question = None;
+        for call in &turn.calls {
+            match &call.state {
+                CallState::Running => {
+                    running += 1;
+                    runs_alone |= exclusive(call);
+                }
+                CallState::Waiting(until) => due = Some(due.map_or(*until, |due| due.min(*until))),
+                CallState::Asking(text) if question.is_none() => question = Some((call, text)),
+                CallState::Asking(_) | CallState::Ready | CallState::Settled(_) => {}
+            }
+        }
+        let room = (self.definition.limits.parallel.max(1) as usize).saturating_sub(running);
+        let mut start = Vec::new();
+        for call in turn.calls.iter().filter(|call| matches!(call.state, CallState::Ready)) {
+            let Some(valid) = &call.valid else { continue };
+            let alone = exclusive(call);
+            if start.len() >= room || runs_alone || (alone && (running > 0 || !start.is_empty())) {
+                break;
+            }
+            runs_alone = alone;
+            start.push(StartTool {
+                call: Arc::clone(valid),
+                attempt: call.attempts + 1,
+                timeout: self.tool_timeout(valid.entry()),
+                idempotency_key: format!("{}-{}", self.id, call.id),
+            });
+        }
+        if !start.is_empty() {
+            return Step::StartTools(start);
+        }
+        match question {
+            Some((call, text)) if running == 0 && due.is_none() => Step::Ask(Question {
+                call: call.id.clone(),
+                tool: call.tool().to_owned(),
+                arguments: call.asked.arguments.0.clone(),
+                text: text.clone(),
+            }),
+            _ => Step::Await { until: due.map_or(self.deadline(), |due| due.min(self.deadline())) },
+        }
+    }
+
+    /// Takes what happened: the only way a run changes.
+    ///
+    /// # Errors
+    ///
+    /// [`ProtocolError`] when the event does not fit; the run is unchanged then.
+    pub fn apply(&mut self, at: Timestamp, event: Event) -> Result<(), ProtocolError> {
+        let name = event.as_str();
+        let unexpected = |phase: &Phase| ProtocolError::Unexpected { event: name, waits: phase.waits() };
+        self.check(&event)?;
+        self.now = self.now.max(at);
+        let phase = std::mem::replace(&mut self.phase, Phase::Done(Outcome::Cancelled));
+        self.phase = match (phase, event) {
+            (Phase::Model { attempt, .. }, Event::ModelReplied { reply }) => self.replied(attempt, &reply),
+            (Phase::Model { attempt, .. }, Event::ModelFailed { error }) => self.model_failed(attempt, error),
+            (Phase::Model { attempt, not_before }, Event::TimerFired) if self.now < self.deadline() => {
+                Phase::Model { attempt, not_before: not_before.filter(|until| *until > self.now) }
+            }
+            (Phase::Model { .. }, Event::TimerFired) => {
+                Phase::Done(Outcome::LimitReached { which: Limit::WallClock })
+            }
+            (Phase::Model { .. }, Event::Cancelled) => Phase::Done(Outcome::Cancelled),
+            (Phase::Tools(mut turn), Event::ToolStarted { call, .. }) => {
+                if let Some(call) = turn.position(&call).and_then(|index| turn.calls.get_mut(index)) {
+                    call.attempts += 1;
+                    call.state = CallState::Running;
+                }
+                Phase::Tools(turn)
+            }
+            (Phase::Tools(mut turn), Event::ToolFinished { call, result, elapsed_ms }) => {
+                if let Some(index) = turn.position(&call) {
+                    self.finished(&mut turn, index, result, elapsed_ms);
+                }
+                self.after(turn)
+            }
+            (Phase::Tools(mut turn), Event::TimerFired) => {
+                if self.now >= self.deadline() {
+                    turn.end.get_or_insert(Outcome::LimitReached { which: Limit::WallClock });
+                    self.close_turn(&mut turn, "the run's time is over");
+                }
+                for call in &mut turn.calls {
+                    if matches!(call.state, CallState::Waiting(until) if until <= self.now) {
+                        call.state = CallState::Ready;
+                    }
+                }
+                self.after(turn)
+            }
+            (Phase::Tools(mut turn), Event::Answered { call, answer }) => {
+                if let Some(call) = turn.position(&call).and_then(|index| turn.calls.get_mut(index)) {
+                    let note = "A person answered in place of the tool:".to_owned();
+                    let content = ResultContent::Substitute { output: ToolOutput::Text(answer), note };
+                    call.state = CallState::Settled(Settled { content, failure: None });
+                }
+                self.after(turn)
+            }
+            (Phase::Tools(mut turn), Event::Cancelled) => {
+                turn.end = Some(Outcome::Cancelled);
+                self.close_turn(&mut turn, "the run was cancelled");
+                self.after(turn)
+            }
+            // Kept out by `check`.
+            (phase, _) => {
+                self.phase = phase;
+                return Err(unexpected(&self.phase));
+            }
+        };
+        Ok(())
+    }
+
+    /// Whether an event fits, before anything changes.
+    fn check(&self, event: &Event) -> Result<(), ProtocolError> {
+        let name = event.as_str();
+        let unexpected = Err(ProtocolError::Unexpected { event: name, waits: self.phase.waits() });
+        let unknown = |call: &CallId| Err(ProtocolError::UnknownCall { event: name, call: call.clone() });
+        match (&self.phase, event) {
+            (Phase::Done(_), _) | (_, Event::Started(_)) => unexpected,
+            (Phase::Model { .. }, Event::ModelReplied { .. } | Event::ModelFailed { .. }) => Ok(()),
+            (Phase::Model { .. } | Phase::Tools(_), Event::TimerFired | Event::Cancelled) => Ok(()),
+            (Phase::Model { .. }, _) => unexpected,
+            (Phase::Tools(_), Event::ModelReplied { .. } | Event::ModelFailed { .. }) => unexpected,
+            (Phase::Tools(turn), Event::ToolStarted { call, attempt }) => {
+                let state = turn.position(call).and_then(|index| turn.calls.get(index));
+                match state {
+                    Some(known)
+                        if matches!(known.state, CallState::Ready) && known.attempts + 1 == *attempt =>
+                    {
+                        Ok(())
+                    }
+                    _ => unknown(call),
+                }
+            }
+            (Phase::Tools(turn), Event::ToolFinished { call, .. }) => {
+                let state = turn.position(call).and_then(|index| turn.calls.get(index));
+                if state.is_some_and(|call| matches!(call.state, CallState::Running)) {
+                    Ok(())
+                } else {
+                    unknown(call)
+                }
+            }
+            (Phase::Tools(turn), Event::Answered { call, .. }) => {
+                let state = turn.position(call).and_then(|index| turn.calls.get(index));
+                if state.is_some_and(|call| matches!(call.state, CallState::Asking(_))) {
+                    Ok(())
+                } else {
+                    unknown(call)
+                }
+            }
+        }
+    }
+
+    fn replied(&mut self, attempt: u32, reply: &ModelReply) -> Phase {
+        self.usage += reply.usage;
+        let text = reply.text.as_deref().filter(|text| !text.trim().is_empty());
+        let fail = |kind: ModelErrorKind, detail: &str| {
+            let error = ModelError::new(kind, detail).with_partial(text.unwrap_or_default());
+            Phase::Done(Outcome::ModelFailed { error })
+        };
+        match (reply.finish, reply.calls.as_slice(), text) {
+            (FinishReason::ContentFilter, _, _) => {
+                return fail(
+                    ModelErrorKind::ContentFiltered,
+                    "the reply ended with finish reason `content_filter`",
+                );
+            }
+            (FinishReason::Length, [], _) => {
+                return fail(ModelErrorKind::CutAtTokenLimit, "the reply ended with finish reason `length`");
+            }
+            (_, [], Some(text)) => {
+                self.turns += 1;
+                let (text, extra) = (text.to_owned(), reply.extra.clone());
+                self.transcript.extend([Message::Assistant {
+                    text: Some(text.clone()),
+                    calls: Vec::new(),
+                    extra,
+                }]);
+                return Phase::Done(Outcome::Answered { text });
+            }
+            (_, [], None) => {
+                let error = ModelError::new(ModelErrorKind::EmptyReply, "the reply has no text and no calls");
+                return self.model_failed(attempt, error);
+            }
+            (_, [_, ..], _) => {}
+        }
+        self.turns += 1;
+        let mut turn = Turn {
+            text: reply.text.clone().filter(|text| !text.is_empty()),
+            extra: reply.extra.clone(),
+            calls: Vec::with_capacity(reply.calls.len()),
+            end: None,
+        };
+        let mut taken = HashSet::with_capacity(reply.calls.len());
+        for (index, asked) in reply.calls.iter().enumerate() {
+            let id = self.free_id(asked, index, &mut taken);
+            self.take_call(&mut turn, id, asked, reply.finish == FinishReason::Length);
+        }
+        self.after(turn)
+    }
+
+    /// The id of a call: the model's own, unless it is missing or given twice.
+    fn free_id(&self, asked: &ToolCall, index: usize, taken: &mut HashSet<CallId>) -> CallId {
+        let own = asked.id.clone();
+        let used =
+            |id: &CallId| self.calls.iter().any(|report| report.id == *id) || self.transcript.answers(id);
+        let id = if own.as_str().trim().is_empty() || taken.contains(&own) || used(&own) {
+            let numbers = (0..).map(|n| match n {
+                0 => CallId::new(format!("call_{}_{index}", self.turns)),
+                n => CallId::new(format!("call_{}_{index}_{n}", self.turns)),
+            });
+            numbers.into_iter().find(|id| !taken.contains(id) && !used(id)).unwrap_or(own)
+        } else {
+            own
+        };
+        taken.insert(id.clone());
+        id
+    }
+
+    fn take_call(&mut self, turn: &mut Turn, id: CallId, asked: &ToolCall, cut: bool) {
+        let limits = &self.definition.limits;
+        let over = self.tool_calls >= limits.tool_calls;
+        self.tool_calls = self.tool_calls.saturating_add(1);
+        let mut asked = asked.clone();
+        asked.id = id.clone();
+        let validated = if cut {
+            Err(ToolError::new(
+                ToolErrorKind::MalformedArguments,
+                "the reply was cut at the model's token limit",
+            )
+            .with_words(format!(
+                "The call of tool \"{}\" was not made: the reply was cut off at the token limit.",
+                crate::text::escaped(&asked.name, 100)
+            ))
+            .with_next_step("Send the call again, complete and shorter.".into()))
+        } else {
+            self.definition.catalog.validate(&asked)
+        };
+        let key = match &validated {
+            Ok(valid) => CallKey::of_valid(valid.tool(), valid.arguments()),
+            Err(_) => CallKey::new(&asked.name, &asked.arguments),
+        };
+        let replayable = match &validated {
+            Ok(_) => true,
+            Err(error) if error.kind() == ToolErrorKind::InvalidArguments => true,
+            Err(_) => is_object(&asked.arguments.0),
+        };
+        let (valid, error) = match validated {
+            Ok(valid) => (Some(Arc::new(valid)), None),
+            Err(error) => (None, Some(error)),
+        };
+        let shown = crate::text::escaped(&asked.name, 100);
+        let index = turn.calls.len();
+        turn.calls.push(Call { id, asked, replayable, valid, key, attempts: 0, state: CallState::Ready });
+        if over {
+            let words = format!(
+                "The call of tool \"{shown}\" was not made: the run's limit of tool calls is reached."
+            );
+            self.call_refused(turn, index, words, "Answer with what you have.");
+            turn.end.get_or_insert(Outcome::LimitReached { which: Limit::ToolCalls });
+        } else if let Some(refusal) = self.repeats.refuse(key, &self.definition.limits) {
+            let happened = if refusal.failing { "failed" } else { "gave the same result" };
+            let words = format!(
+                "The call of tool \"{shown}\" was not made: the same call with the same arguments {happened} {} times.",
+                refusal.times
+            );
+            self.call_refused(
+                turn,
+                index,
+                words,
+                "Use other arguments or another tool, or answer with what you have.",
+            );
+            if refusal.ends_run {
+                turn.end.get_or_insert(Outcome::LimitReached { which: Limit::Repeats });
+            }
+        } else if let Some(error) = error {
+            self.call_failed(turn, index, &error, 0);
+        }
+    }
+
+    fn finished(
+        &mut self,
+        turn: &mut Turn,
+        index: usize,
+        result: Result<ToolOutput, ToolError>,
+        elapsed_ms: u64,
+    ) {
+        match result {
+            Ok(output) => {
+                let Some(call) = turn.calls.get_mut(index) else { return };
+                self.repeats.succeeded(call.key, &output);
+                let content = ResultContent::Output(output);
+                call.state = CallState::Settled(Settled { content, failure: None });
+            }
+            Err(error) => self.call_failed(turn, index, &error, elapsed_ms),
+        }
+    }
+
+    /// What a turn leads to: the next one, the end, or more of itself.
+    fn after(&mut self, mut turn: Turn) -> Phase {
+        if turn.end.is_some() {
+            self.close_turn(&mut turn, "the run has ended");
+        }
+        if !turn.is_settled() {
+            return Phase::Tools(turn);
+        }
+        let end = turn.end.take();
+        let messages = turn.into_messages(&mut self.calls);
+        self.transcript.extend(messages);
+        match end.or_else(|| self.spent().map(|which| Outcome::LimitReached { which })) {
+            Some(outcome) => Phase::Done(outcome),
+            None => Phase::Model { attempt: 1, not_before: None },
+        }
+    }
+
+    fn model_failed(&mut self, attempt: u32, error: ModelError) -> Phase {
+        let limits = &self.definition.limits;
+        // An empty reply comes again as a rule: one more try is all it gets.
+        let retries = if error.kind() == ModelErrorKind::EmptyReply {
+            limits.model_retries.min(1)
+        } else {
+            limits.model_retries
+        };
+        let own = Backoff::default().wait(attempt, self.seed.permille());
+        let after = error.retry_after().map_or(own, |asked| asked.max(own));
+        let fits = after < self.deadline().since(self.now);
+        if error.kind().may_pass() && attempt <= retries && fits {
+            Phase::Model { attempt: attempt + 1, not_before: Some(self.now.after(after)) }
+        } else {
+            Phase::Done(Outcome::ModelFailed { error })
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Timestamp {
+        self.started_at.after(self.definition.limits.wall_clock.max(Duration::from_millis(1)))
+    }
+
+    /// The run's id.
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// The conversation: always balanced, since a turn enters it when each of its calls has a result.
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    /// Model replies so far.
+    pub fn turns(&self) -> u32 {
+        self.turns
+    }
+
+    /// Tokens spent so far.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// What came of the calls of all settled turns, in order.
+    pub fn calls(&self) -> &[CallReport] {
+        &self.calls
+    }
+
+    /// The operator's view of every failed attempt so far, in order.
+    pub fn failures(&self) -> &[OperatorView] {
+        &self.failures
+    }
+
+    /// What it is made from.
+    pub fn definition(&self) -> &Arc<Definition> {
+        &self.definition
+    }
+}
+
+/// Whether the text is a JSON object, without building it.
+fn is_object(raw: &str) -> bool {
+    raw.trim().is_empty()
+        || raw.trim() == "null"
+        || (raw.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(raw).is_ok())
+}

@@ -1,0 +1,1 @@
+//! Backstop manifests: text to data with source spans and diagnostics

@@ -1,0 +1,1 @@
+//! Test kit for Backstop: conformance suites, fault servers, scripted models

@@ -1,0 +1,1 @@
+//! Backstop's adapters: typed functions, HTTP endpoints, and model deployments
