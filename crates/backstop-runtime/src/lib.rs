@@ -1,1 +1,23 @@
-//! Drives a Backstop run on tokio: model turns, tool calls, retries, deadlines, cancellation
+//! Drives a Backstop run on tokio.
+//!
+//! An [`Agent`] is a model, toolsets and what was declared for them. It starts runs; each is the state machine of
+//! `backstop-core`, whose steps are performed here: model turns, tool calls in parallel, waits, cancellation. No
+//! decision is taken here, and no adapter is named here.
+
+mod agent;
+mod clock;
+mod driver;
+mod memory_store;
+mod observer;
+mod report;
+mod running;
+mod start;
+mod telemetry;
+
+pub use agent::{Agent, AgentBuilder, BuildProblem, Input, ToolsetOptions};
+pub use driver::RunError;
+pub use memory_store::MemoryStore;
+pub use observer::Observer;
+pub use report::{CallSummary, RunReport};
+pub use start::{Resume, Start};
+pub use tokio_util::sync::CancellationToken;

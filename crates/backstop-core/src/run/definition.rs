@@ -1,5 +1,7 @@
 //! What a run is made from.
 
+use std::sync::Arc;
+
 use crate::{catalog::Catalog, policy::Strategy, run::Limits};
 
 /// What a run is made from: data that does not change while it runs.
@@ -9,7 +11,7 @@ pub struct Definition {
     /// What it may spend.
     pub limits: Limits,
     /// The tools on offer.
-    pub catalog: Catalog,
+    pub catalog: Arc<Catalog>,
     /// What happens with the failures of tools that have no strategies of their own, and of names that are not
     /// on offer.
     pub fallback: Vec<Strategy>,
@@ -17,8 +19,8 @@ pub struct Definition {
 
 impl Definition {
     /// A run of these tools with default limits.
-    pub fn new(catalog: Catalog) -> Self {
-        Self { catalog, ..Self::default() }
+    pub fn new(catalog: impl Into<Arc<Catalog>>) -> Self {
+        Self { catalog: catalog.into(), ..Self::default() }
     }
 
     /// Sets what it may spend.

@@ -1,0 +1,311 @@
+//! A model, toolsets, and what was declared for them.
+
+use std::sync::Arc;
+
+use backstop_core::{
+    Catalog, CatalogProblem, Definition, DeltaSink, Limits, Message, Model, ModelError, ModelReply,
+    ModelRequest, Redactor, RunId, RunStore, Strategy, ToolCall, ToolError, ToolPolicy, ToolSpec, Toolset,
+    catalog::CatalogSource, run::Started,
+};
+use futures_util::future::join_all;
+use uuid::Uuid;
+
+use crate::{
+    driver::{LIST_TIMEOUT, RunError},
+    report::RunReport,
+    start::{Options, Resume, Start},
+};
+
+/// A model, toolsets, and what was declared for them: starts runs. Make one and share it.
+pub struct Agent {
+    pub(crate) name: String,
+    pub(crate) definition: Arc<Definition>,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) toolsets: Vec<Arc<dyn Toolset>>,
+    pub(crate) redactor: Redactor,
+    instructions: Option<String>,
+}
+
+/// What a run begins with: a question, or a whole conversation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Input(Vec<Message>);
+
+impl From<&str> for Input {
+    fn from(text: &str) -> Self {
+        Self(vec![Message::user(text)])
+    }
+}
+
+impl From<String> for Input {
+    fn from(text: String) -> Self {
+        Self(vec![Message::user(text)])
+    }
+}
+
+impl From<Vec<Message>> for Input {
+    fn from(messages: Vec<Message>) -> Self {
+        Self(messages)
+    }
+}
+
+impl Agent {
+    /// An agent that asks this model.
+    pub fn builder(model: impl Model) -> AgentBuilder {
+        Self::builder_with(Arc::new(model))
+    }
+
+    /// An agent that asks this model, which others may share.
+    pub fn builder_with(model: Arc<dyn Model>) -> AgentBuilder {
+        AgentBuilder {
+            name: "agent".into(),
+            model,
+            instructions: None,
+            limits: Limits::default(),
+            fallback: Vec::new(),
+            redactor: Redactor::default(),
+            toolsets: Vec::new(),
+        }
+    }
+
+    /// Runs the agent on this input to its end.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError`] when the conversation is not balanced. What goes wrong with the model or a tool is in the
+    /// report's [outcome](RunReport::outcome).
+    pub async fn run(&self, input: impl Into<Input>) -> Result<RunReport, RunError> {
+        self.start(input).drive().await
+    }
+
+    /// Prepares a run, with a store, an observer or a cancellation token.
+    pub fn start(&self, input: impl Into<Input>) -> Start<'_> {
+        let mut messages = input.into().0;
+        if let Some(instructions) = &self.instructions
+            && !matches!(messages.first(), Some(Message::System { .. }))
+        {
+            messages.insert(0, Message::system(instructions.clone()));
+        }
+        self.prepare(Arc::clone(&self.definition), self.model.as_ref(), messages)
+    }
+
+    /// Prepares a run to go on from its journal in `store`.
+    pub fn resume(&self, store: Arc<dyn RunStore>, run: RunId) -> Resume<'_> {
+        Resume { agent: self, run, answer: None, options: Options::with_store(store) }
+    }
+
+    /// Makes one tool call under the whole contract, without a model: validation, retries, strategies, both
+    /// readings of a failure. The report has the one call.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError`] when the call can't be driven at all.
+    pub async fn call(
+        &self,
+        tool: &str,
+        arguments: &str,
+        cancel: Option<tokio_util::sync::CancellationToken>,
+    ) -> Result<RunReport, RunError> {
+        let name = self.catalog().find(tool).map_or(tool, |entry| entry.name.as_str());
+        let model = OneCall(ToolCall::new("call_1", name, arguments));
+        let mut limits = self.definition.limits.clone();
+        limits.turns = 1;
+        let definition = Definition::new(Arc::clone(&self.definition.catalog))
+            .limits(limits)
+            .fallback(self.definition.fallback.clone());
+        let start = self.prepare(Arc::new(definition), &model, Vec::new());
+        match cancel {
+            Some(token) => start.cancel(token).drive().await,
+            None => start.drive().await,
+        }
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        definition: Arc<Definition>,
+        model: &'a dyn Model,
+        input: Vec<Message>,
+    ) -> Start<'a> {
+        let id = Uuid::now_v7();
+        // The last 62 bits of a version 7 UUID are random (RFC 9562, section 5.7).
+        let seed = id.as_u64_pair().1;
+        let started = Started { run: RunId::new(id.to_string()), seed, input: Arc::new(input) };
+        Start { agent: self, definition, model, started, options: Options::default() }
+    }
+
+    /// The agent's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The tools as the model sees them.
+    pub fn catalog(&self) -> &Catalog {
+        &self.definition.catalog
+    }
+
+    /// The name of the model it asks.
+    pub fn model_name(&self) -> &str {
+        self.model.name()
+    }
+}
+
+/// Puts an [`Agent`] together.
+#[must_use = "a builder does nothing until it is built"]
+pub struct AgentBuilder {
+    name: String,
+    model: Arc<dyn Model>,
+    instructions: Option<String>,
+    limits: Limits,
+    fallback: Vec<Strategy>,
+    redactor: Redactor,
+    toolsets: Vec<(Arc<dyn Toolset>, ToolsetOptions)>,
+}
+
+/// Changes what a toolset says of one tool, and what is declared for it.
+type Adjust = Box<dyn Fn(&mut ToolSpec, &mut ToolPolicy) + Send + Sync>;
+
+/// What is declared for a toolset.
+#[derive(Default)]
+#[must_use = "options do nothing until they are given to a builder"]
+pub struct ToolsetOptions {
+    prefix: String,
+    adjust: Option<Adjust>,
+}
+
+impl ToolsetOptions {
+    /// Puts a prefix in front of each name.
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// Changes the spec and the policy of each tool.
+    pub fn adjust(mut self, adjust: impl Fn(&mut ToolSpec, &mut ToolPolicy) + Send + Sync + 'static) -> Self {
+        self.adjust = Some(Box::new(adjust));
+        self
+    }
+}
+
+/// A part of an agent that is missing; the rest works.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildProblem {
+    /// A tool is left out.
+    #[error(transparent)]
+    Tool(#[from] CatalogProblem),
+    /// A toolset did not list its tools.
+    #[error("toolset `{toolset}` is left out: it did not list its tools")]
+    Toolset {
+        /// The toolset.
+        toolset: String,
+        /// Why.
+        #[source]
+        error: ToolError,
+    },
+}
+
+impl AgentBuilder {
+    /// Names the agent, for logs.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Tells the model what it is for.
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.instructions = Some(text.into());
+        self
+    }
+
+    /// Adds a toolset.
+    pub fn toolset(self, toolset: impl Toolset) -> Self {
+        self.toolset_with(Arc::new(toolset), ToolsetOptions::default())
+    }
+
+    /// Adds a toolset with what is declared for it.
+    pub fn toolset_with(mut self, toolset: Arc<dyn Toolset>, options: ToolsetOptions) -> Self {
+        self.toolsets.push((toolset, options));
+        self
+    }
+
+    /// Limits what a run may spend.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Says what happens with failures of tools that have no strategies of their own.
+    pub fn fallback(mut self, strategies: Vec<Strategy>) -> Self {
+        self.fallback = strategies;
+        self
+    }
+
+    /// Takes these secrets out of everything that leaves a run.
+    pub fn redactor(mut self, redactor: Redactor) -> Self {
+        self.redactor = redactor;
+        self
+    }
+
+    /// Asks all toolsets for their tools, at the same time and with a deadline, and compiles their schemas.
+    /// What can't be used is reported and left out.
+    pub async fn build(self) -> (Agent, Vec<BuildProblem>) {
+        let lists = join_all(self.toolsets.iter().map(|(toolset, _)| async {
+            tokio::time::timeout(LIST_TIMEOUT, toolset.list()).await.unwrap_or_else(|_| {
+                Err(ToolError::timeout(
+                    LIST_TIMEOUT,
+                    "the toolset did not list its tools within its time limit",
+                ))
+            })
+        }))
+        .await;
+        let mut problems = Vec::new();
+        let mut sources = Vec::new();
+        let mut toolsets = Vec::new();
+        for ((toolset, options), list) in self.toolsets.into_iter().zip(lists) {
+            let name = toolset.name().to_owned();
+            let specs = list.unwrap_or_else(|error| {
+                let error = self.redactor.tool_error(error);
+                problems.push(BuildProblem::Toolset { toolset: name.clone(), error });
+                Vec::new()
+            });
+            let tools = specs.into_iter().map(|mut spec| {
+                let mut policy = ToolPolicy::default();
+                if let Some(adjust) = &options.adjust {
+                    adjust(&mut spec, &mut policy);
+                }
+                (spec, policy)
+            });
+            sources.push(CatalogSource::new(name, tools.collect()).prefix(options.prefix));
+            toolsets.push(toolset);
+        }
+        let (catalog, left_out) = Catalog::build(sources);
+        problems.extend(left_out.into_iter().map(BuildProblem::from));
+        let definition = Definition::new(catalog).limits(self.limits).fallback(self.fallback);
+        let agent = Agent {
+            name: self.name,
+            definition: Arc::new(definition),
+            model: self.model,
+            toolsets,
+            redactor: self.redactor,
+            instructions: self.instructions,
+        };
+        (agent, problems)
+    }
+}
+
+/// A model that makes one call and is not asked again.
+struct OneCall(ToolCall);
+
+#[async_trait::async_trait]
+impl Model for OneCall {
+    fn name(&self) -> &str {
+        "none"
+    }
+
+    async fn respond(
+        &self,
+        _: ModelRequest<'_>,
+        _: Option<&dyn DeltaSink>,
+    ) -> Result<ModelReply, ModelError> {
+        Ok(ModelReply::calls(vec![self.0.clone()]))
+    }
+}
