@@ -1,1 +1,13 @@
-//! Test kit for Backstop: conformance suites, fault servers, scripted models
+//! Test kit for Backstop: models and toolsets under a test's control, and the conformance suites that every
+//! implementation of a contract runs, wrappers and third parties' too.
+//!
+//! Nothing here is for production: it panics where an assertion fails.
+
+#![expect(clippy::panic, clippy::expect_used, reason = "a test kit fails by panicking")]
+
+pub mod conformance;
+mod model;
+mod toolset;
+
+pub use model::{Reply, TestModel};
+pub use toolset::TestToolset;
