@@ -32,6 +32,10 @@
 //! # }
 //! ```
 
+mod load;
+
 pub use backstop_core::*;
+pub use backstop_manifest as manifest;
 pub use backstop_runtime::*;
 pub use backstop_toolsets::{client::http_client, deployment, function, http};
+pub use load::{LoadError, ManifestFile, Overrides, agent_from_manifest};

@@ -1,0 +1,126 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Runs LLM agents and the tools they call, and makes every failed tool call end well.
+#[derive(Debug, Parser)]
+#[command(name = "backstop", version, about, long_about = None, propagate_version = true)]
+#[command(after_help = "Logs go to stderr: set BACKSTOP_LOG=warn (or info, debug) to see them, and \
+                        BACKSTOP_LOG_FORMAT=json for one JSON object a line. NO_COLOR is respected.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Write a commented starter manifest that checks and runs without any key.
+    Init {
+        /// The folder to write to; made if it is not there.
+        #[arg(default_value = ".")]
+        dir: PathBuf,
+    },
+    /// Check manifests and report every problem with its place.
+    ///
+    /// Exit code: 0 fine, 1 warnings (only with --strict), 2 errors.
+    Check {
+        /// The manifests.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+        /// Exit with 1 where there are warnings.
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Show the tools exactly as a model will see them.
+    Tools {
+        /// The manifest.
+        file: PathBuf,
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make one tool call under the whole contract, without a model.
+    ///
+    /// Prints the output, or what a model would read about the failure. Exit code: 0 for a result, 1 for a
+    /// failure, 2 for a usage or manifest error.
+    Call {
+        /// The manifest.
+        file: PathBuf,
+        /// The tool: the name that the model sees, or the toolset's own where it is unique.
+        tool: String,
+        /// The arguments as a JSON object; `-` reads them from stdin.
+        arguments: Option<String>,
+        /// Print one JSON document with both readings of a failure.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run an agent on one prompt.
+    ///
+    /// The answer goes to stdout, progress to stderr. Exit code: 0 answered, 1 ended otherwise, 2 usage or
+    /// manifest error, 130 cancelled.
+    Run {
+        /// The manifest.
+        file: PathBuf,
+        /// The prompt; `-` or nothing reads it from stdin.
+        prompt: Option<String>,
+        #[command(flatten)]
+        output: Output,
+        #[command(flatten)]
+        model: ModelFlags,
+    },
+    /// Talk with an agent in the terminal.
+    ///
+    /// An empty line or Ctrl-D ends the conversation; Ctrl-C cancels a turn.
+    Chat {
+        /// The manifest.
+        file: PathBuf,
+        #[command(flatten)]
+        model: ModelFlags,
+        /// Show the operator's view of each failure.
+        #[arg(short, long)]
+        verbose: bool,
+    },
+    /// See it work: start a small shop that fails on purpose, and an agent that uses it.
+    ///
+    /// Uses the model at OPENAI_BASE_URL or OPENAI_API_KEY if one of them is set, else a scripted one.
+    Quickstart {
+        /// The prompt.
+        #[arg(
+            default_value = "The mug of order A-1001 arrived damaged. Refund 19.90 and tell me today's sales."
+        )]
+        prompt: String,
+        /// Only serve the shop, at this address, for `backstop call` and `backstop run` by hand.
+        #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:8788")]
+        serve: Option<std::net::SocketAddr>,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+#[derive(Debug, Args, Clone, Copy)]
+pub(crate) struct Output {
+    /// Print one JSON document in place of the answer.
+    #[arg(long, conflicts_with = "events")]
+    pub(crate) json: bool,
+    /// Print the run's journal as JSON lines in place of the answer.
+    #[arg(long)]
+    pub(crate) events: bool,
+    /// Show the operator's view of each failure.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Args, Clone, Default)]
+pub(crate) struct ModelFlags {
+    /// Use this model in place of the manifest's.
+    #[arg(long = "model", value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Use the model server at this address in place of the manifest's.
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+}

@@ -1,0 +1,47 @@
+//! `backstop call`.
+
+use std::path::Path;
+
+use backstop::{CancellationToken, Outcome, RunReport};
+use serde_json::Value;
+
+use super::{Exit, agent, argument_or_stdin, complain, say, say_json};
+use crate::{
+    args::ModelFlags,
+    output::report::{call_document, ending},
+    signal,
+};
+
+pub(crate) async fn run(file: &Path, tool: &str, arguments: Option<&str>, json: bool) -> Result<Exit, Exit> {
+    let agent = agent(file, &ModelFlags::default()).await?;
+    let arguments = match arguments {
+        None => "{}".to_owned(),
+        Some(given) => argument_or_stdin(Some(given), "arguments")?,
+    };
+    let token = CancellationToken::new();
+    let call = agent.call(tool, &arguments, Some(token.clone()));
+    let report = signal::cancelling(&token, call).await.map_err(|error| Exit::error(&error))?;
+    Ok(show(&report, json))
+}
+
+fn show(report: &RunReport, json: bool) -> Exit {
+    let calls = report.calls();
+    let Some(call) = calls.first() else {
+        // Cancelled before the call, or it waits for a person.
+        complain(&ending(report.outcome()));
+        return Exit::of_outcome(report.outcome());
+    };
+    if json {
+        say_json(&call_document(report, call));
+    } else {
+        match &call.output {
+            Some(Value::String(text)) => say(text),
+            Some(value) => say_json(value),
+            None => say(&call.view),
+        }
+    }
+    match report.outcome() {
+        Outcome::Cancelled => Exit::with(130),
+        _ => Exit::with(u8::from(!call.ok)),
+    }
+}

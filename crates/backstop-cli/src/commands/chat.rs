@@ -1,0 +1,79 @@
+//! `backstop chat`.
+
+use std::{
+    io::{IsTerminal, Write},
+    path::Path,
+    sync::Arc,
+};
+
+use anstyle::{AnsiColor, Style};
+use backstop::{CancellationToken, Message, Observer, Outcome};
+
+use super::{Exit, agent, complain, say};
+use crate::{
+    args::ModelFlags,
+    output::{
+        progress::{Progress, Shown},
+        report::ending,
+    },
+    signal,
+};
+
+pub(crate) async fn run(file: &Path, model: &ModelFlags, verbose: bool) -> Result<Exit, Exit> {
+    let agent = agent(file, model).await?;
+    let terminal = std::io::stdin().is_terminal();
+    if terminal {
+        let _ = writeln!(
+            anstream::stderr(),
+            "{} with {}. An empty line ends it.",
+            agent.name(),
+            agent.model_name()
+        );
+    }
+    let mut messages: Vec<Message> = Vec::new();
+    loop {
+        let line = tokio::select! {
+            line = read_line(terminal) => line?,
+            () = signal::interrupted() => return Ok(Exit::with(130)),
+        };
+        let Some(line) = line.filter(|line| !line.trim().is_empty()) else { return Ok(Exit::with(0)) };
+        messages.push(Message::user(line));
+        let shown = Shown { answer: true, events: false, verbose };
+        let progress = Arc::new(Progress::new(shown));
+        let token = CancellationToken::new();
+        let turn = agent
+            .start(messages.clone())
+            .observer(Arc::clone(&progress) as Arc<dyn Observer>)
+            .stream(true)
+            .cancel(token.clone())
+            .drive();
+        let report = signal::cancelling(&token, turn).await;
+        let streamed = progress.has_streamed();
+        progress.finish();
+        let report = report.map_err(|error| Exit::error(&error))?;
+        match report.outcome() {
+            Outcome::Answered { text } if !streamed => say(text),
+            Outcome::Answered { .. } => {}
+            other => complain(&ending(other)),
+        }
+        // Balanced whatever happened, so the conversation goes on.
+        messages = report.messages();
+    }
+}
+
+async fn read_line(terminal: bool) -> Result<Option<String>, Exit> {
+    const PROMPT: Style = AnsiColor::Cyan.on_default().bold();
+    if terminal {
+        let mut stderr = anstream::stderr();
+        let _ = write!(stderr, "{PROMPT}>{PROMPT:#} ").and_then(|()| stderr.flush());
+    }
+    let read = tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).map(|bytes| (bytes > 0).then_some(line))
+    });
+    match read.await {
+        Ok(Ok(line)) => Ok(line.map(|line| line.trim_end().to_owned())),
+        Ok(Err(error)) => Err(Exit::usage(format!("stdin can't be read: {error}"))),
+        Err(error) => Err(Exit::failed(format!("the reader of stdin failed: {error}"))),
+    }
+}

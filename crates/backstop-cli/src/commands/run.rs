@@ -1,0 +1,68 @@
+//! `backstop run`.
+
+use std::{io::IsTerminal, path::Path, sync::Arc};
+
+use backstop::{Agent, CancellationToken, Observer, Outcome, RunReport};
+
+use super::{Exit, agent, argument_or_stdin, complain, say, say_json};
+use crate::{
+    args::{ModelFlags, Output},
+    output::{
+        progress::{Progress, Shown},
+        report::{ending, run_document},
+    },
+    signal,
+};
+
+pub(crate) async fn run(
+    file: &Path,
+    prompt: Option<&str>,
+    output: Output,
+    model: &ModelFlags,
+) -> Result<Exit, Exit> {
+    let agent = agent(file, model).await?;
+    let prompt = argument_or_stdin(prompt, "prompt")?;
+    if prompt.trim().is_empty() {
+        return Err(Exit::usage("the prompt is empty"));
+    }
+    drive(&agent, prompt, output).await
+}
+
+/// Runs the agent on a prompt and shows what comes of it.
+pub(crate) async fn drive(agent: &Agent, prompt: String, output: Output) -> Result<Exit, Exit> {
+    // Words that come before a call are for a person who watches, and no part of the answer.
+    let watched = std::io::stdout().is_terminal() && !output.json && !output.events;
+    let shown = Shown { answer: watched, events: output.events, verbose: output.verbose };
+    let progress = Arc::new(Progress::new(shown));
+    let token = CancellationToken::new();
+    let run = agent
+        .start(prompt)
+        .observer(Arc::clone(&progress) as Arc<dyn Observer>)
+        .stream(true)
+        .cancel(token.clone())
+        .drive();
+    let report = signal::cancelling(&token, run).await;
+    let streamed = progress.has_streamed();
+    progress.finish();
+    let report = report.map_err(|error| Exit::error(&error))?;
+    conclude(&report, output, streamed);
+    Ok(Exit::of_outcome(report.outcome()))
+}
+
+fn conclude(report: &RunReport, output: Output, streamed: bool) {
+    if output.json {
+        say_json(&run_document(report));
+        return;
+    }
+    match report.outcome() {
+        Outcome::Answered { text } if !output.events && !streamed => say(text),
+        Outcome::Answered { .. } | Outcome::Cancelled => {}
+        Outcome::ModelFailed { error } => {
+            if let Some(partial) = error.partial().filter(|_| !output.events && !streamed) {
+                say(partial);
+            }
+            complain(&ending(report.outcome()));
+        }
+        other => complain(&ending(other)),
+    }
+}

@@ -1,0 +1,5 @@
+//! What people and programs read.
+
+pub(crate) mod diagnostics;
+pub(crate) mod progress;
+pub(crate) mod report;

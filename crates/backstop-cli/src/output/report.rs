@@ -1,0 +1,69 @@
+//! The JSON documents of `run` and `call`.
+
+use backstop::{CallSummary, ErrorClass, Outcome, RunReport, ToolErrorKind};
+use serde_json::{Value, json};
+
+/// The document of `run --json`.
+pub(crate) fn run_document(report: &RunReport) -> Value {
+    json!({
+        "run": report.run(),
+        "outcome": report.outcome(),
+        "turns": report.turns(),
+        "usage": report.usage(),
+        "calls": report.calls().iter().map(call).collect::<Vec<_>>(),
+    })
+}
+
+fn call(call: &CallSummary) -> Value {
+    json!({
+        "id": call.id,
+        "tool": call.tool,
+        "arguments": call.arguments,
+        "attempts": call.attempts,
+        "ok": call.ok,
+        "kind": call.kind,
+        "applied": call.applied,
+        "reference": call.reference,
+        "view": call.view,
+        "output": call.output,
+    })
+}
+
+/// The document of `call --json`.
+pub(crate) fn call_document(report: &RunReport, call: &CallSummary) -> Value {
+    let operator = report.failures().iter().rev().find(|failure| failure.call == call.id);
+    let error = operator.filter(|_| call.kind.is_some()).map(|operator| {
+        json!({
+            "kind": operator.kind,
+            "class": operator.class,
+            "applied": operator.applied,
+            "retryable": retryable(operator.kind),
+            "reference": operator.reference,
+            "model_view": call.view,
+            "violations": operator.violations,
+            "operator_view": operator,
+        })
+    });
+    json!({ "ok": call.ok, "output": call.output, "attempts": call.attempts, "error": error })
+}
+
+/// Whether the same call may succeed later.
+fn retryable(kind: ToolErrorKind) -> bool {
+    kind.class() == ErrorClass::Transient
+}
+
+/// How a run that gave no answer ended, for a person.
+pub(crate) fn ending(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Answered { text } => text.clone(),
+        Outcome::Stopped { message, .. } => message.clone(),
+        Outcome::LimitReached { which } => {
+            format!("the run's limit of {} is reached", which.as_str().replace('_', " "))
+        }
+        Outcome::ModelFailed { error } => error.to_string(),
+        Outcome::Cancelled => "cancelled".into(),
+        Outcome::NeedsAnswer { question } => {
+            format!("the run waits for a person's answer: {}", question.text)
+        }
+    }
+}
