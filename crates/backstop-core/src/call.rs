@@ -32,7 +32,11 @@ impl ToolCall {
 pub struct RawArguments(pub String);
 
 /// A call whose arguments fit the schema of its tool. Only [validation](crate::Catalog::validate) makes one, and a
-/// toolset receives nothing else.
+/// toolset receives nothing else:
+///
+/// ```compile_fail
+/// let call = backstop_core::ValidCall { arguments: Default::default(), ..unreachable!() };
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValidCall {
     pub(crate) id: CallId,

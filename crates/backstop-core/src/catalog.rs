@@ -127,6 +127,13 @@ impl Catalog {
         for (toolset, source) in sources.into_iter().enumerate() {
             let first = catalog.entries.len();
             let earlier: HashSet<String> = catalog.by_name.keys().cloned().collect();
+            // A name that is fit as it is never gives way to one that has to be changed.
+            let fit_already: HashSet<String> = source
+                .tools
+                .iter()
+                .map(|(spec, _)| format!("{}{}", source.prefix, spec.name))
+                .filter(|name| fit(name) == *name)
+                .collect();
             for (spec, policy) in source.tools {
                 let problem = |reason: String| CatalogProblem {
                     toolset: source.toolset.clone(),
@@ -149,9 +156,15 @@ impl Catalog {
                     }
                 };
                 let wanted = format!("{}{}", source.prefix, spec.name);
-                let wanted =
-                    if earlier.contains(&wanted) { format!("{}_{wanted}", source.toolset) } else { wanted };
-                let name = free_name(&wanted, &source.toolset, &catalog.by_name);
+                let wanted = if earlier.contains(&fit(&wanted)) {
+                    format!("{}_{wanted}", source.toolset)
+                } else {
+                    wanted
+                };
+                let is_taken = |name: &str| {
+                    catalog.by_name.contains_key(name) || (wanted != name && fit_already.contains(name))
+                };
+                let name = free_name(&wanted, &source.toolset, is_taken);
                 catalog.by_name.insert(name.clone(), catalog.entries.len());
                 let toolset_name = source.toolset.clone();
                 catalog.entries.push(CatalogEntry { name, toolset, toolset_name, spec, policy, schema });
@@ -236,11 +249,12 @@ impl Catalog {
                 .with_words(format!("Tool \"{shown}\" was not found: there are no tools."))
                 .with_next_step("Answer without a tool.".into());
         }
-        let near = text::nearest(name, self.entries.iter().map(|entry| entry.name.as_str()));
         // A tool that takes these arguments is what was meant, if there is one.
+        let names = || self.entries.iter().map(|entry| entry.name.as_str());
+        let is_near = |candidate: &&str| !text::nearest(name, [*candidate]).is_empty();
         let fits = |name: &&str| self.get(name).is_some_and(|entry| entry.arguments(raw).is_ok());
-        let fitting: Vec<&str> = near.iter().copied().filter(fits).collect();
-        let meant = if fitting.is_empty() { near } else { fitting.clone() };
+        let fitting = text::nearest(name, names().filter(is_near).filter(fits));
+        let meant = if fitting.is_empty() { text::nearest(name, names()) } else { fitting.clone() };
         let mut listed: Vec<&str> = self.entries.iter().map(|entry| entry.name.as_str()).collect();
         if listed.len() > LIST_CAP {
             listed.sort_by_key(|name| !meant.contains(name));
@@ -280,7 +294,7 @@ impl CatalogEntry {
     /// The arguments of a call of this tool: decoded, defaults applied, valid.
     fn arguments(&self, raw: &str) -> Result<Map<String, Value>, ToolError> {
         let subject = Subject { tool: &self.name, effect: self.spec.effect, schema: &self.schema };
-        let decoded = decode(&self.name, raw).map_err(|malformed| {
+        let decoded = decode(&self.name, &self.schema, raw).map_err(|malformed| {
             let fits = |arguments: &Map<String, Value>| self.fits(arguments);
             let mended = malformed.one_reading.filter(fits).and_then(|mended| subject.spelled_out(&mended));
             let step = "Send all arguments again as one JSON object.".to_owned();
@@ -317,7 +331,7 @@ impl CatalogEntry {
             return None;
         }
         let subject = Subject { tool: &self.name, effect: self.spec.effect, schema: &self.schema };
-        subject.spelled_out(&decode(&self.name, raw).ok()?)
+        subject.spelled_out(&decode(&self.name, &self.schema, raw).ok()?)
     }
 }
 
@@ -329,13 +343,15 @@ fn compile(spec: &ToolSpec) -> Result<CompiledSchema, SchemaError> {
     }
 }
 
+/// `name` in the letters that providers take.
+fn fit(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
+}
+
 /// `wanted` as providers take it, and different from all names there are.
-fn free_name(wanted: &str, toolset: &str, taken: &HashMap<String, usize>) -> String {
-    let fit: String = wanted
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' })
-        .collect();
-    if fit.len() <= NAME_CAP && !taken.contains_key(&fit) {
+fn free_name(wanted: &str, toolset: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let fit = fit(wanted);
+    if fit.len() <= NAME_CAP && !is_taken(&fit) {
         return fit;
     }
     // FNV-1a: stable over versions and machines, unlike the hashers of the standard library.
@@ -347,7 +363,7 @@ fn free_name(wanted: &str, toolset: &str, taken: &HashMap<String, usize>) -> Str
             });
         let head: String = fit.chars().take(NAME_CAP - 9).collect();
         let name = format!("{head}_{:08x}", (hash >> 32) as u32 ^ hash as u32);
-        if !taken.contains_key(&name) {
+        if !is_taken(&name) {
             return name;
         }
         salt += 1;

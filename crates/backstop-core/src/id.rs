@@ -80,7 +80,8 @@ impl std::str::FromStr for Reference {
     type Err = NotAReference;
 
     fn from_str(text: &str) -> Result<Self, NotAReference> {
-        if text.len() != 8 {
+        // `from_str_radix` takes a sign too.
+        if text.len() != 8 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
             return Err(NotAReference);
         }
         u32::from_str_radix(text, 16).map(Self).map_err(|_| NotAReference)
@@ -131,6 +132,15 @@ pub(crate) struct Seed(u64);
 impl Seed {
     pub(crate) const fn new(seed: u64) -> Self {
         Self(seed)
+    }
+
+    /// The numbers of one place in the run: they follow from the seed and the place alone, so what happens at the
+    /// same time elsewhere does not change them.
+    pub(crate) fn at(mut self, place: [u64; 4]) -> Self {
+        for part in place {
+            self = Self(Self(self.0 ^ part).next_u64());
+        }
+        self
     }
 
     pub(crate) fn next_u64(&mut self) -> u64 {

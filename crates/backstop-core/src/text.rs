@@ -8,8 +8,8 @@ pub const MODEL_TEXT_CAP: usize = 64 * 1024;
 /// # Example
 ///
 /// ```
-/// assert_eq!(backstop_core::text::head("übersicht", 5), "üb…");
-/// assert_eq!(backstop_core::text::head("kurz", 5), "kurz");
+/// assert_eq!(backstop_core::text::head("übersicht", 6), "üb…");
+/// assert_eq!(backstop_core::text::head("kurz", 6), "kurz");
 /// ```
 pub fn head(text: &str, cap: usize) -> String {
     if text.len() <= cap {

@@ -2,8 +2,8 @@
 
 use std::{sync::Once, time::Duration};
 
-/// An HTTP client with Backstop's defaults: rustls with ring, no redirects, no proxy for loopback, a connect
-/// timeout. Clone it rather than making a second one: its clones share one connection pool.
+/// An HTTP client with Backstop's defaults: rustls with ring, no redirects, a connect timeout, proxies from
+/// the environment. Clone it rather than making a second one: its clones share one connection pool.
 ///
 /// # Errors
 ///

@@ -8,3 +8,4 @@ pub mod client;
 pub mod deployment;
 pub mod function;
 pub mod http;
+mod pointer;

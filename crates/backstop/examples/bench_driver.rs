@@ -8,7 +8,7 @@
 
 use std::{
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::{Instant, SystemTime, UNIX_EPOCH},
@@ -24,6 +24,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use tokio::task::JoinSet;
 
 /// As the `backstop` command does.
 #[global_allocator]
@@ -176,14 +177,19 @@ impl Bench {
         error.get_or_insert(text::head(&problem, 500));
     }
 
-    async fn many(&self, runs: u64) {
-        let left = AtomicU64::new(runs);
-        let worker = || async {
-            while left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
-                self.one().await;
-            }
-        };
-        futures_util::future::join_all((0..self.args.concurrency.min(runs.max(1))).map(|_| worker())).await;
+    /// Makes that many runs, as many at a time as asked for, each worker a task as in a server.
+    async fn many(self: &Arc<Self>, runs: u64) {
+        let left = Arc::new(AtomicU64::new(runs));
+        let mut workers = JoinSet::new();
+        for _ in 0..self.args.concurrency.min(runs.max(1)) {
+            let (bench, left) = (Arc::clone(self), Arc::clone(&left));
+            workers.spawn(async move {
+                while left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
+                    bench.one().await;
+                }
+            });
+        }
+        workers.join_all().await;
     }
 }
 
@@ -192,7 +198,7 @@ async fn main() {
     let args = args();
     let agent = agent(&args).await;
     let (answer, returned, raised) = expected(&args.scenario);
-    let bench = Bench { agent, answer, args, failed: AtomicU64::new(0), error: Mutex::new(None) };
+    let bench = Arc::new(Bench { agent, answer, args, failed: AtomicU64::new(0), error: Mutex::new(None) });
     let args = &bench.args;
 
     bench.one().await;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backstop::{CancellationToken, Outcome, RunReport};
+use backstop::{Agent, CancellationToken, Outcome, RunReport};
 use serde_json::Value;
 
 use super::{Exit, agent, argument_or_stdin, complain, say, say_json};
@@ -21,10 +21,10 @@ pub(crate) async fn run(file: &Path, tool: &str, arguments: Option<&str>, json: 
     let token = CancellationToken::new();
     let call = agent.call(tool, &arguments, Some(token.clone()));
     let report = signal::cancelling(&token, call).await.map_err(|error| Exit::error(&error))?;
-    Ok(show(&report, json))
+    Ok(show(&agent, &report, json))
 }
 
-fn show(report: &RunReport, json: bool) -> Exit {
+fn show(agent: &Agent, report: &RunReport, json: bool) -> Exit {
     let calls = report.calls();
     let Some(call) = calls.first() else {
         // Cancelled before the call, or it waits for a person.
@@ -32,7 +32,7 @@ fn show(report: &RunReport, json: bool) -> Exit {
         return Exit::of_outcome(report.outcome());
     };
     if json {
-        say_json(&call_document(report, call));
+        say_json(&call_document(agent, report, call));
     } else {
         match &call.output {
             Some(Value::String(text)) => say(text),

@@ -153,5 +153,5 @@ pub(crate) fn argument_or_stdin(argument: Option<&str>, what: &str) -> Result<St
     if text.len() as u64 > STDIN_CAP {
         return Err(Exit::usage(format!("the {what} on stdin is larger than {STDIN_CAP} bytes")));
     }
-    Ok(text)
+    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }

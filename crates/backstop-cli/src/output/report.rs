@@ -1,6 +1,6 @@
 //! The JSON documents of `run` and `call`.
 
-use backstop::{CallSummary, ErrorClass, Outcome, RunReport, ToolErrorKind};
+use backstop::{Agent, Applied, CallSummary, Effect, ErrorClass, OperatorView, Outcome, RunReport};
 use serde_json::{Value, json};
 
 /// The document of `run --json`.
@@ -30,14 +30,14 @@ fn call(call: &CallSummary) -> Value {
 }
 
 /// The document of `call --json`.
-pub(crate) fn call_document(report: &RunReport, call: &CallSummary) -> Value {
+pub(crate) fn call_document(agent: &Agent, report: &RunReport, call: &CallSummary) -> Value {
     let operator = report.failures().iter().rev().find(|failure| failure.call == call.id);
     let error = operator.filter(|_| call.kind.is_some()).map(|operator| {
         json!({
             "kind": operator.kind,
             "class": operator.class,
             "applied": operator.applied,
-            "retryable": retryable(operator.kind),
+            "retryable": is_retryable(agent, operator),
             "reference": operator.reference,
             "model_view": call.view,
             "violations": operator.violations,
@@ -47,9 +47,13 @@ pub(crate) fn call_document(report: &RunReport, call: &CallSummary) -> Value {
     json!({ "ok": call.ok, "output": call.output, "attempts": call.attempts, "error": error })
 }
 
-/// Whether the same call may succeed later.
-fn retryable(kind: ToolErrorKind) -> bool {
-    kind.class() == ErrorClass::Transient
+/// Whether the same call may be made again: it may succeed then, and a second execution does no harm.
+fn is_retryable(agent: &Agent, failure: &OperatorView) -> bool {
+    let spec = agent.catalog().get(&failure.tool).map(|entry| &entry.spec);
+    let effect = spec.map_or(Effect::ReadOnly, |spec| spec.effect);
+    let keyed = spec.is_some_and(|spec| spec.honours_idempotency_key);
+    failure.class == ErrorClass::Transient
+        && (effect != Effect::Mutating || failure.applied == Applied::No || keyed)
 }
 
 /// How a run that gave no answer ended, for a person.

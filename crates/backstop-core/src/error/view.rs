@@ -15,7 +15,11 @@ pub const VIEW_CAP: usize = 2 * 1024;
 
 /// What the model is told of one failed call: short plain text, never empty, at most [`VIEW_CAP`] bytes.
 ///
-/// Only this crate makes one, so a text that was not meant for a model can't be taken for it.
+/// Only this crate makes one, so a text that was not meant for a model can't be taken for it:
+///
+/// ```compile_fail
+/// let view = backstop_core::ModelView(String::from("password=hunter2"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ModelView(String);
@@ -108,8 +112,9 @@ impl<'a> ViewFacts<'a> {
         if !parts.violations.is_empty() {
             return violation_lines(error);
         }
-        if let Some(argument) = error.pointer().map(crate::schema::place_in_words) {
-            let words = parts.words.clone().unwrap_or_else(|| self.sentence(error.kind()));
+        if let (Some(pointer), Some(fault)) = (error.pointer(), fault_of_an_argument(error.kind())) {
+            let argument = crate::schema::place_in_words(pointer);
+            let words = parts.words.as_deref().unwrap_or(fault);
             return format!("Invalid value for parameter \"{argument}\" of tool \"{tool}\": {words}");
         }
         let mut what = match (&parts.words, error.kind()) {
@@ -184,6 +189,9 @@ impl<'a> ViewFacts<'a> {
         }
         let tool = self.tool;
         match error.class() {
+            ErrorClass::Model if error.kind() == ToolErrorKind::UnknownTool => {
+                "Call another tool instead, or answer without a tool.".into()
+            }
             ErrorClass::Model => match error.pointer() {
                 Some(pointer) => format!(
                     "Call {tool} again with \"{}\" corrected.",
@@ -204,11 +212,15 @@ impl<'a> ViewFacts<'a> {
                 }
             },
             ErrorClass::Transient => match error.retry_after() {
-                Some(wait) => format!(
-                    "There is no result, and none before {} have passed: use another tool or tell the user, and \
-                     do not make one up.",
-                    text::duration(Duration::from_secs(wait.as_millis().div_ceil(1000) as u64))
-                ),
+                Some(wait) => {
+                    let wait = Duration::from_secs(wait.as_millis().div_ceil(1000).max(1) as u64);
+                    let have = if wait.as_secs() == 1 { "has" } else { "have" };
+                    format!(
+                        "There is no result, and none before {} {have} passed: use another tool or tell the \
+                         user, and do not make one up.",
+                        text::duration(wait)
+                    )
+                }
                 None => {
                     "There is no result: use another tool or tell the user, and do not make one up.".into()
                 }
@@ -232,6 +244,31 @@ impl<'a> ViewFacts<'a> {
             Some(check) => format!("{said}: check with {check} before repeating it."),
             None => format!("{said}: verify before repeating it, or tell the user."),
         }
+    }
+}
+
+/// What is wrong with the argument that an error of this kind names, where nobody said it better; `None` where an
+/// argument can't be at fault.
+const fn fault_of_an_argument(kind: ToolErrorKind) -> Option<&'static str> {
+    match kind {
+        ToolErrorKind::MalformedArguments | ToolErrorKind::InvalidArguments => Some("not valid"),
+        ToolErrorKind::NotFound => Some("not found"),
+        ToolErrorKind::AccessDenied => Some("access denied"),
+        ToolErrorKind::Conflict => Some("it already exists or has changed meanwhile"),
+        ToolErrorKind::Rejected => Some("refused"),
+        ToolErrorKind::UnknownTool
+        | ToolErrorKind::RateLimited
+        | ToolErrorKind::Timeout
+        | ToolErrorKind::Unavailable
+        | ToolErrorKind::UpstreamFailure
+        | ToolErrorKind::Interrupted
+        | ToolErrorKind::Unauthenticated
+        | ToolErrorKind::Misconfigured
+        | ToolErrorKind::InvalidOutput
+        | ToolErrorKind::Internal
+        | ToolErrorKind::Denied
+        | ToolErrorKind::LimitReached
+        | ToolErrorKind::Cancelled => None,
     }
 }
 

@@ -102,9 +102,9 @@ impl Decision {
 
 /// Decides what happens with a failure. Pure and total.
 ///
-/// 1. A cancelled call aborts. 2. The first strategy whose `when` matches decides; a retry that is unsafe or
-/// spent falls through to the next one. 3. Without a match: a retry where that is safe and the budget allows it,
-/// else the model is told.
+/// 1. A cancelled call aborts.
+/// 2. The first strategy whose `when` matches decides; a retry that is unsafe or spent falls through to the next.
+/// 3. Without a match: a retry where that is safe and the budget allows it, else the model is told.
 ///
 /// # Example
 ///

@@ -25,6 +25,8 @@ pub(super) struct Call {
     pub(super) valid: Option<Arc<ValidCall>>,
     pub(super) key: CallKey,
     pub(super) attempts: u32,
+    /// Whether an earlier attempt may have changed the world, whatever a later one says of itself.
+    pub(super) may_have_applied: bool,
     pub(super) state: CallState,
 }
 

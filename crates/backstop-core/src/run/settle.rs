@@ -23,9 +23,9 @@ const STOPPED: &str = "A tool encountered an error and the agent was stopped. Pl
 impl Run {
     /// Decides about a failed attempt of a call and carries it out.
     pub(super) fn call_failed(&mut self, turn: &mut Turn, index: usize, error: &ToolError, elapsed_ms: u64) {
-        let reference = self.seed.reference();
-        let jitter = self.seed.permille();
         let Some(call) = turn.calls.get(index) else { return };
+        let mut numbers = self.seed.at([self.turns.into(), index as u64, call.attempts.into(), 0]);
+        let (reference, jitter) = (numbers.reference(), numbers.permille());
         let entry =
             call.valid.as_ref().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
         let entry = entry.or_else(|| self.definition.catalog.get(&call.asked.name));
@@ -54,6 +54,12 @@ impl Run {
         }
         self.failures.push(operator);
 
+        // What an earlier attempt may have done stays done when a later one did nothing.
+        let error = match error.applied() {
+            Applied::No if call.may_have_applied => &error.clone().with_applied(Applied::Unknown),
+            Applied::No | Applied::Yes | Applied::Unknown => error,
+        };
+        let may_have_applied = effect != Effect::ReadOnly && error.applied() != Applied::No;
         let facts = FailureFacts { kind: error.kind(), applied: error.applied(), reference };
         let view = |instructions: Option<&str>| {
             let facts = ViewFacts::new(failure.tool, effect, reference)
@@ -84,12 +90,16 @@ impl Run {
                 turn.end.get_or_insert(Outcome::Stopped { message, reference });
                 CallState::Settled(Settled { content: view(None), failure: Some(facts) })
             }
-            Decision::Abort => CallState::Settled(Settled { content: view(None), failure: Some(facts) }),
+            Decision::Abort => {
+                turn.end.get_or_insert(Outcome::Cancelled);
+                CallState::Settled(Settled { content: view(None), failure: Some(facts) })
+            }
         };
         let Some(call) = turn.calls.get_mut(index) else { return };
         if let CallState::Settled(Settled { failure: Some(_), .. }) = &state {
             self.repeats.failed(call.key);
         }
+        call.may_have_applied = may_have_applied;
         call.state = state;
     }
 
@@ -114,7 +124,8 @@ impl Run {
                     Applied::Unknown,
                 )
             } else if call.attempts > 0 {
-                (format!("The call of tool \"{tool}\" failed and was not made again: {why}."), Applied::No)
+                let applied = if call.may_have_applied { Applied::Unknown } else { Applied::No };
+                (format!("The call of tool \"{tool}\" failed and was not made again: {why}."), applied)
             } else {
                 (format!("The call of tool \"{tool}\" was not started: {why}."), Applied::No)
             };
@@ -125,9 +136,14 @@ impl Run {
 
     /// Settles a call with an error that nothing is decided about.
     fn close_call(&mut self, turn: &mut Turn, index: usize, error: &ToolError) {
-        let reference = self.seed.reference();
+        let Some(call) = turn.calls.get(index) else { return };
+        let reference = self.seed.at([self.turns.into(), index as u64, call.attempts.into(), 1]).reference();
         let mut operator = self.operator_view(turn, index, error, reference, 0);
-        operator.decision = Decision::Continue { instructions: None }.as_str().to_owned();
+        let decision = match error.kind() == ToolErrorKind::Cancelled {
+            true => Decision::Abort,
+            false => Decision::Continue { instructions: None },
+        };
+        operator.decision = decision.as_str().to_owned();
         self.failures.push(operator);
         let Some(call) = turn.calls.get_mut(index) else { return };
         let entry =

@@ -435,7 +435,16 @@ impl Run {
         };
         let shown = crate::text::escaped(&asked.name, 100);
         let index = turn.calls.len();
-        turn.calls.push(Call { id, asked, replayable, valid, key, attempts: 0, state: CallState::Ready });
+        turn.calls.push(Call {
+            id,
+            asked,
+            replayable,
+            valid,
+            key,
+            attempts: 0,
+            may_have_applied: false,
+            state: CallState::Ready,
+        });
         if over {
             let words = format!(
                 "The call of tool \"{shown}\" was not made: the run's limit of tool calls is reached."
@@ -445,8 +454,9 @@ impl Run {
         } else if let Some(refusal) = self.repeats.refuse(key, &self.definition.limits) {
             let happened = if refusal.failing { "failed" } else { "gave the same result" };
             let words = format!(
-                "The call of tool \"{shown}\" was not made: the same call with the same arguments {happened} {} times.",
-                refusal.times
+                "The call of tool \"{shown}\" was not made: the same call with the same arguments {happened} {} {}.",
+                refusal.times,
+                if refusal.times == 1 { "time" } else { "times" }
             );
             self.call_refused(
                 turn,
@@ -505,7 +515,8 @@ impl Run {
         } else {
             limits.model_retries
         };
-        let own = Backoff::default().wait(attempt, self.seed.permille());
+        let jitter = self.seed.at([self.turns.into(), u64::MAX, attempt.into(), 0]).permille();
+        let own = Backoff::default().wait(attempt, jitter);
         let after = error.retry_after().map_or(own, |asked| asked.max(own));
         let fits = after < self.deadline().since(self.now);
         if error.kind().may_pass() && attempt <= retries && fits {
@@ -555,9 +566,10 @@ impl Run {
     }
 }
 
-/// Whether the text is a JSON object, without building it.
+/// Whether the text is a JSON object by the parser that calls are decoded with: skipping it instead would let
+/// through numbers out of range, lone surrogates and any depth.
 fn is_object(raw: &str) -> bool {
     raw.trim().is_empty()
         || raw.trim() == "null"
-        || (raw.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(raw).is_ok())
+        || serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(raw).is_ok()
 }

@@ -3,7 +3,10 @@
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value};
 
-use super::problem::{Problem, problems_of};
+use super::{
+    expected::has_secrets,
+    problem::{Problem, problems_of},
+};
 
 /// Bytes of one schema at most.
 const SCHEMA_CAP: usize = 1024 * 1024;
@@ -17,6 +20,7 @@ pub struct CompiledSchema {
     root: Value,
     validator: Validator,
     has_defaults: bool,
+    has_secrets: bool,
 }
 
 /// A schema that can't be used.
@@ -50,7 +54,12 @@ impl CompiledSchema {
             .with_pattern_options(PatternOptions::regex().size_limit(1024 * 1024))
             .build(schema)
             .map_err(|error| fail(error.instance_path().as_str(), error.to_string()))?;
-        Ok(Self { has_defaults: has_defaults(schema, 0), root: schema.clone(), validator })
+        Ok(Self {
+            has_defaults: has_defaults(schema, 0),
+            has_secrets: has_secrets(schema),
+            root: schema.clone(),
+            validator,
+        })
     }
 
     /// The schema as it was declared.
@@ -63,6 +72,11 @@ impl CompiledSchema {
         if self.has_defaults {
             apply_defaults(&self.root, arguments, 0);
         }
+    }
+
+    /// Whether an argument, however deep, is declared to be a secret.
+    pub(crate) fn has_secrets(&self) -> bool {
+        self.has_secrets
     }
 
     pub(crate) fn is_valid(&self, arguments: &Value) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{expected, mend::one_reading};
+use super::{CompiledSchema, expected, mend::one_reading};
 use crate::{
     error::{ToolError, ToolErrorKind},
     text::escaped,
@@ -18,8 +18,12 @@ pub(crate) struct Malformed {
 }
 
 /// Parses the arguments text of a call of `tool`. Blank text is the empty object: several providers send it for
-/// a tool without parameters.
-pub(crate) fn decode(tool: &str, raw: &str) -> Result<Map<String, Value>, Box<Malformed>> {
+/// a tool without parameters. Where the tool takes secrets, nothing of the text is echoed.
+pub(crate) fn decode(
+    tool: &str,
+    schema: &CompiledSchema,
+    raw: &str,
+) -> Result<Map<String, Value>, Box<Malformed>> {
     if raw.trim().is_empty() || raw.trim() == "null" {
         return Ok(Map::new());
     }
@@ -28,7 +32,7 @@ pub(crate) fn decode(tool: &str, raw: &str) -> Result<Map<String, Value>, Box<Ma
         Ok(other) => (
             format!(
                 "The arguments of tool \"{tool}\" are not a JSON object: got {}",
-                expected::got_with_type(&other, None)
+                expected::got_with_type(&other, Some(schema.root()))
             ),
             "the arguments are JSON but not an object".to_owned(),
         ),
@@ -42,7 +46,7 @@ pub(crate) fn decode(tool: &str, raw: &str) -> Result<Map<String, Value>, Box<Ma
             (
                 format!(
                     "The arguments of tool \"{tool}\" are not valid JSON: {reason} at {place}; got {}",
-                    escaped(raw, ECHO_CAP)
+                    if schema.has_secrets() { expected::NOT_SHOWN.into() } else { escaped(raw, ECHO_CAP) }
                 ),
                 format!("the arguments are not JSON: {reason} at {place}"),
             )

@@ -3,10 +3,12 @@
 use jsonschema::{JsonType, error::TypeKind, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
-use crate::text::{escaped, head};
+use crate::text::{clean, escaped, head};
 
 /// Bytes of a value that are echoed.
 const ECHO_CAP: usize = 80;
+/// Stands for a secret.
+pub(super) const NOT_SHOWN: &str = "a value that is not shown";
 /// Allowed values that are listed.
 const LIST_CAP: usize = 20;
 
@@ -15,9 +17,9 @@ pub(super) fn quoted(value: &Value) -> String {
     head(&value.to_string(), ECHO_CAP)
 }
 
-/// What came, unless its schema says that it is a secret.
+/// What came, unless its schema says that it is or holds a secret.
 pub(super) fn got(value: &Value, owner: Option<&Value>) -> String {
-    if is_secret(owner) { "a value that is not shown".into() } else { quoted(value) }
+    if owner.is_some_and(has_secrets) { NOT_SHOWN.into() } else { quoted(value) }
 }
 
 /// What came, with its type.
@@ -28,11 +30,18 @@ pub(super) fn got_with_type(value: &Value, owner: Option<&Value>) -> String {
     format!("{} ({})", got(value, owner), type_in_words(type_of(value)))
 }
 
-fn is_secret(owner: Option<&Value>) -> bool {
-    owner.is_some_and(|schema| {
-        schema.get("format").is_some_and(|format| format == "password")
-            || schema.get("writeOnly").is_some_and(|flag| flag == true)
-    })
+/// Whether a schema says of its values, or of something in them, that it is not for showing. Looks everywhere,
+/// definitions included: what is not shown in vain costs less than a secret that is.
+pub(super) fn has_secrets(schema: &Value) -> bool {
+    match schema {
+        Value::Object(object) => {
+            object.get("format").is_some_and(|format| format == "password")
+                || object.get("writeOnly").is_some_and(|flag| flag == true)
+                || object.values().any(has_secrets)
+        }
+        Value::Array(items) => items.iter().any(has_secrets),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
 }
 
 fn type_of(value: &Value) -> JsonType {
@@ -50,7 +59,11 @@ fn type_of(value: &Value) -> JsonType {
 pub(super) fn types(kind: &TypeKind) -> Vec<JsonType> {
     match kind {
         TypeKind::Single(one) => vec![*one],
-        TypeKind::Multiple(set) => set.iter().collect(),
+        TypeKind::Multiple(set) => {
+            let mut types: Vec<JsonType> = set.iter().collect();
+            types.sort_by_key(|kind| *kind == JsonType::Null);
+            types
+        }
     }
 }
 
@@ -127,7 +140,7 @@ pub(super) fn must(kind: &Kind, owner: Option<&Value>) -> String {
         Kind::Contains => "must hold an item of the wanted form".into(),
         Kind::Pattern { pattern } => match example(owner) {
             Some(example) => format!("must be of a form such as {example}"),
-            None => format!("must match the pattern {}", escaped(pattern, 200)),
+            None => format!("must match the pattern {}", head(&clean(pattern), 200)),
         },
         Kind::Format { format } => match example(owner) {
             Some(example) => format!("must be of a form such as {example}"),

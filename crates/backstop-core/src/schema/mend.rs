@@ -100,8 +100,11 @@ pub(super) fn retyped(value: &Value, types: &[JsonType]) -> Option<Value> {
 }
 
 /// The object that a text stands for which is almost JSON, if there is one reading: a code fence around it,
-/// commas before a closing bracket, single quotes where there are no double ones.
+/// commas before a closing bracket, single quotes where there are no double ones; or an object in a JSON string.
 pub(super) fn one_reading(raw: &str) -> Option<Map<String, Value>> {
+    if let Ok(inner) = serde_json::from_str::<String>(raw) {
+        return serde_json::from_str(&inner).ok();
+    }
     let text = unfenced(raw.trim());
     let without_commas = without_trailing_commas(text);
     let parse = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();

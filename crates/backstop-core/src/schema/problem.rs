@@ -1,6 +1,6 @@
 //! From the validator's errors to problems that can be explained and mended.
 
-use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
+use jsonschema::{JsonType, ValidationError, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
 use super::{
@@ -58,6 +58,13 @@ pub(super) fn problems_of(
             let pointer = format!("{pointer}/{}", pointer_token(name));
             vec![Problem { pointer, keyword: "required", fault: Fault::Missing, mend: None }]
         }
+        // Without `properties` the validator says only that the first name is too much.
+        Kind::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
+            let object = arguments.pointer(&pointer).unwrap_or(value);
+            let unexpected: Vec<String> =
+                object.as_object().map(|object| object.keys().cloned().collect()).unwrap_or_default();
+            unknown("additionalProperties", &pointer, &unexpected, owner, object)
+        }
         Kind::AdditionalProperties { unexpected } => {
             unknown("additionalProperties", &pointer, unexpected, owner, value)
         }
@@ -66,32 +73,25 @@ pub(super) fn problems_of(
         }
         Kind::Enum { options } => {
             let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
-            let meant = near_options(value, options);
-            let mend = match meant.as_slice() {
-                [one] => Some(Mend::guessed(&pointer, (*one).clone())),
-                _ => retyped_option(value, options).map(|value| Mend::set(&pointer, value)),
-            };
-            let meant = meant.into_iter().map(ToString::to_string).collect();
-            unfit("enum", expected::one_of(options), meant, mend)
+            vec![not_an_option("enum", &pointer, value, options, owner)]
         }
         Kind::Constant { expected_value } => {
             let mend = Mend::guessed(&pointer, expected_value.as_ref().clone());
             unfit("const", format!("must be {}", quoted(expected_value)), Vec::new(), Some(mend))
         }
         Kind::Type { kind } => {
-            let types = expected::types(kind);
-            let mend = retyped(value, &types).map(|value| Mend::set(&pointer, value));
-            let fault = Fault::Unfit {
-                must: format!("must be {}", expected::types_in_words(&types)),
-                got: expected::got_with_type(value, owner),
-                meant: Vec::new(),
-            };
-            vec![Problem { pointer: pointer.clone(), keyword: "type", fault, mend }]
+            vec![of_another_type("type", &pointer, value, &expected::types(kind), owner)]
         }
-        Kind::AnyOf { context } => branches(root, arguments, context, depth)
-            .unwrap_or_else(|must| unfit("anyOf", must, Vec::new(), None)),
-        Kind::OneOfNotValid { context } => branches(root, arguments, context, depth)
-            .unwrap_or_else(|must| unfit("oneOf", must, Vec::new(), None)),
+        Kind::AnyOf { context } => match branches(root, arguments, context, depth) {
+            Branches::Best(problems) => problems,
+            Branches::Types(types) => vec![of_another_type("anyOf", &pointer, value, &types, owner)],
+            Branches::TooDeep => unfit("anyOf", "must fit one of the allowed forms".into(), Vec::new(), None),
+        },
+        Kind::OneOfNotValid { context } => match branches(root, arguments, context, depth) {
+            Branches::Best(problems) => problems,
+            Branches::Types(types) => vec![of_another_type("oneOf", &pointer, value, &types, owner)],
+            Branches::TooDeep => unfit("oneOf", "must fit one of the allowed forms".into(), Vec::new(), None),
+        },
         Kind::PropertyNames { error } => {
             let mut problems = problems_of(root, arguments, error, depth + 1);
             for problem in &mut problems {
@@ -141,6 +141,41 @@ fn unknown(
         .collect()
 }
 
+/// A value that is none of those allowed.
+fn not_an_option(
+    keyword: &'static str,
+    pointer: &str,
+    value: &Value,
+    options: &[Value],
+    owner: Option<&Value>,
+) -> Problem {
+    let meant = near_options(value, options);
+    let mend = match meant.as_slice() {
+        [one] => Some(Mend::guessed(pointer, (*one).clone())),
+        _ => retyped_option(value, options).map(|value| Mend::set(pointer, value)),
+    };
+    let meant = meant.into_iter().map(ToString::to_string).collect();
+    let fault = Fault::Unfit { must: expected::one_of(options), got: expected::got(value, owner), meant };
+    Problem { pointer: pointer.to_owned(), keyword, fault, mend }
+}
+
+/// A value that is of none of the allowed types.
+fn of_another_type(
+    keyword: &'static str,
+    pointer: &str,
+    value: &Value,
+    types: &[JsonType],
+    owner: Option<&Value>,
+) -> Problem {
+    let fault = Fault::Unfit {
+        must: format!("must be {}", expected::types_in_words(types)),
+        got: expected::got_with_type(value, owner),
+        meant: Vec::new(),
+    };
+    let mend = retyped(value, types).map(|value| Mend::set(pointer, value));
+    Problem { pointer: pointer.to_owned(), keyword, fault, mend }
+}
+
 fn near_options<'a>(value: &Value, options: &'a [Value]) -> Vec<&'a Value> {
     let Some(word) = value.as_str() else { return Vec::new() };
     let near = nearest(word, options.iter().filter_map(Value::as_str));
@@ -157,41 +192,84 @@ fn retyped_option(value: &Value, options: &[Value]) -> Option<Value> {
     options.iter().find(same_text).cloned()
 }
 
-/// The problems of the branch that fits best; the alternatives in words where none fits better than another.
+/// What a value misses that fits none of several branches.
+enum Branches {
+    /// The problems of the branch that was meant.
+    Best(Vec<Problem>),
+    /// It is of none of these types.
+    Types(Vec<JsonType>),
+    /// Nested too deep to be followed.
+    TooDeep,
+}
+
+/// The problems of the branch that fits best; the types where it is of none of them.
 fn branches(
     root: &Value,
     arguments: &Value,
     context: &[Vec<ValidationError<'static>>],
     depth: usize,
-) -> Result<Vec<Problem>, String> {
+) -> Branches {
     // A branch whose type is wrong as a whole is not the one that was meant.
     let is_type_miss = |errors: &&Vec<ValidationError<'static>>| matches!(errors.as_slice(), [only] if matches!(only.kind(), Kind::Type { .. }));
     let here = context.iter().flatten().map(|error| error.instance_path().as_str().len()).min().unwrap_or(0);
     let misses_here = |errors: &&Vec<ValidationError<'static>>| {
         is_type_miss(errors) && errors.iter().all(|error| error.instance_path().as_str().len() == here)
     };
-    let best = context
-        .iter()
-        .filter(|errors| !misses_here(errors))
+    let candidates: Vec<_> = context.iter().filter(|errors| !misses_here(errors)).collect();
+    if let Some(problem) = no_such_tag(root, arguments, &candidates) {
+        return Branches::Best(vec![problem]);
+    }
+    let best = candidates
+        .into_iter()
         // A constant that does not match tells the branches of a union apart: it was not meant.
         .min_by_key(|errors| {
             let tag_misses = errors.iter().filter(|e| matches!(e.kind(), Kind::Constant { .. })).count();
             (tag_misses, errors.len())
         });
     match best {
-        Some(errors) if depth < DEPTH => {
-            Ok(errors.iter().flat_map(|error| problems_of(root, arguments, error, depth + 1)).collect())
-        }
-        Some(_) => Err("must fit one of the allowed forms".into()),
+        Some(errors) if depth < DEPTH => Branches::Best(
+            errors.iter().flat_map(|error| problems_of(root, arguments, error, depth + 1)).collect(),
+        ),
+        Some(_) => Branches::TooDeep,
         None => {
             let mut types = Vec::new();
             for error in context.iter().flatten() {
                 if let Kind::Type { kind } = error.kind() {
-                    types.extend(expected::types(kind));
+                    for kind in expected::types(kind) {
+                        if !types.contains(&kind) {
+                            types.push(kind);
+                        }
+                    }
                 }
             }
-            types.dedup();
-            Err(format!("must be {}", expected::types_in_words(&types)))
+            Branches::Types(types)
         }
     }
+}
+
+/// Where every branch of a union wants another constant at one place, that place is all that is known to be wrong:
+/// which branch was meant can't be said before it is right.
+fn no_such_tag(
+    root: &Value,
+    arguments: &Value,
+    branches: &[&Vec<ValidationError<'static>>],
+) -> Option<Problem> {
+    let tag = |errors: &Vec<ValidationError<'static>>, place: &str| {
+        errors.iter().find_map(|error| match error.kind() {
+            Kind::Constant { expected_value } if error.instance_path().as_str() == place => {
+                Some(expected_value.as_ref().clone())
+            }
+            _ => None,
+        })
+    };
+    let (first, rest) = branches.split_first()?;
+    if rest.is_empty() {
+        return None;
+    }
+    first.iter().find_map(|error| {
+        let place = error.instance_path().as_str();
+        let options: Vec<Value> = branches.iter().map(|errors| tag(errors, place)).collect::<Option<_>>()?;
+        let value = arguments.pointer(place)?;
+        Some(not_an_option("const", place, value, &options, owner_schema(root, error)))
+    })
 }

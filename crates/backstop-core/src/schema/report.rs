@@ -25,8 +25,11 @@ pub(crate) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// The call spelled out with these arguments.
+    /// The call spelled out with these arguments; not where one of them is a secret, which is echoed nowhere.
     pub(crate) fn spelled_out(&self, arguments: &Map<String, Value>) -> Option<String> {
+        if self.schema.has_secrets() {
+            return None;
+        }
         let arguments = serde_json::to_string(arguments).ok()?;
         let fits = self.tool.len() + arguments.len() <= MENDED_CAP;
         fits.then(|| format!("Call it again with: {} {arguments}", self.tool))
@@ -128,6 +131,7 @@ fn order(tool: &str, problems: &[Problem]) -> String {
                 None => removed.push(place),
             },
             Fault::Unfit { .. } if problem.pointer.is_empty() => corrected.push("the arguments".to_owned()),
+            Fault::Unfit { .. } if problem.keyword == "false" => removed.push(place),
             Fault::Unfit { .. } => corrected.push(place),
         }
     }

@@ -1,1 +1,10 @@
-//! TODO
+//! What answers a turn: model servers and scripts.
+//!
+//! [`OpenAiModel`] speaks the chat completions protocol to any server that offers it; [`ScriptedModel`] answers
+//! from a file. Both translate only: neither retries nor decides what a failure means for a run.
+
+pub mod openai;
+pub mod scripted;
+
+pub use openai::{OpenAiConfig, OpenAiModel};
+pub use scripted::{ScriptError, ScriptedModel};

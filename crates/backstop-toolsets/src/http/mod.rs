@@ -1,1 +1,31 @@
-//! TODO
+//! HTTP endpoints, declared by hand, as tools.
+//!
+//! A call becomes exactly one request: arguments go where their [`Parameter`] says, encoded so that a value can't
+//! leave its place, and nothing is repeated or followed. Every answer becomes an output or a typed error; words
+//! reach the model only from a body that was written for callers.
+//!
+//! ```text
+//! toolset ── request ── value, template     arguments to one request
+//!         └─ response ─ body, media         an answer to an output
+//!                     └ status, words       an answer to an error
+//!         └─ transport                      no whole answer: what may have happened
+//! ```
+
+mod body;
+mod config;
+mod endpoint;
+mod media;
+mod request;
+mod response;
+mod retry_after;
+mod status;
+mod template;
+mod toolset;
+mod transport;
+mod value;
+mod words;
+
+pub use config::{Auth, HttpConfig};
+pub use endpoint::{Endpoint, Parameter, Place};
+pub use reqwest::Method;
+pub use toolset::HttpToolset;

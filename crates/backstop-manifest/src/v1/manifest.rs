@@ -1,0 +1,173 @@
+//! The manifest as a whole.
+
+use std::path::{Path, PathBuf};
+
+use backstop_core::{Limits, Redactor, Strategy, ToolPolicy};
+
+use super::{
+    fallback::{Fallback, fallback},
+    limits::limits,
+    lint,
+    model::{ModelConfig, model},
+    name::{invalid_name, is_name},
+    toolset::{ToolsetConfig, toolset},
+};
+use crate::{
+    context::Context,
+    diagnostic::{Diagnostic, Problems, code},
+    environment::Environment,
+    parse::parse,
+    reader::At,
+    secret::SecretText,
+    span::Spanned,
+};
+
+const KEYS: &[&str] =
+    &["version", "name", "description", "instructions", "model", "limits", "toolsets", "fallback"];
+const VERSION: u32 = 1;
+
+/// An agent as data: its model, its tools, and what happens when one of them fails.
+///
+/// # Example
+///
+/// ```
+/// use backstop_manifest::{Manifest, MapEnvironment};
+/// use std::path::Path;
+///
+/// let text = "
+/// version: 1
+/// name: orders
+/// model: { name: qwen3, base_url: '${URL:-http://127.0.0.1:11434/v1}' }
+/// limits: { turn: 5 }
+/// ";
+/// let (manifest, problems) = Manifest::load(text, "agent.yaml", Path::new("."), &MapEnvironment::new());
+/// assert!(manifest.is_none());
+/// assert_eq!(
+///     problems[0].to_string(),
+///     "5:11: error[unknown-key]: limits.turn: unknown key `turn`\n  hint: did you mean `turns`?"
+/// );
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Manifest {
+    /// What the text is called in messages.
+    pub source_name: String,
+    /// What relative paths start at.
+    pub base_dir: PathBuf,
+    /// The agent's name.
+    pub name: Spanned<String>,
+    /// What it is for; for people.
+    pub description: Option<String>,
+    /// What the model is told first.
+    pub instructions: Option<String>,
+    /// Who answers.
+    pub model: ModelConfig,
+    /// What a run may spend.
+    pub limits: Limits,
+    /// Where the tools come from, in the order of the text.
+    pub toolsets: Vec<ToolsetConfig>,
+    /// What happens with failures of tools whose toolset has no list of its own either.
+    pub fallback: Option<Fallback>,
+    /// Every secret value that went into this manifest.
+    pub secrets: Vec<SecretText>,
+}
+
+impl Manifest {
+    /// Reads a manifest. `source_name` is what the text is called, `base_dir` what relative paths start at.
+    ///
+    /// Every problem is reported in one pass, in the order of the text. No value of a secret is part of a problem.
+    ///
+    /// # Errors
+    ///
+    /// There is no manifest if and only if one of the problems is an error.
+    pub fn load(
+        text: &str,
+        source_name: &str,
+        base_dir: &Path,
+        environment: &dyn Environment,
+    ) -> (Option<Self>, Vec<Diagnostic>) {
+        let problems = Problems::default();
+        let manifest = parse(text, &problems).and_then(|root| {
+            let cx = Context::new(text, base_dir, environment, &problems);
+            let manifest = read(&At::root(&cx, &root));
+            let secrets = cx.into_secrets();
+            let (source_name, base_dir) = (source_name.to_owned(), base_dir.to_owned());
+            manifest.map(|manifest| Self { source_name, base_dir, secrets, ..manifest })
+        });
+        if let Some(manifest) = &manifest {
+            lint::lint(manifest, &problems);
+        }
+        let manifest = manifest.filter(|_| !problems.has_errors());
+        (manifest, problems.into_sorted())
+    }
+
+    /// The toolset of this name.
+    pub fn toolset(&self, name: &str) -> Option<&ToolsetConfig> {
+        self.toolsets.iter().find(|toolset| toolset.name.value == name)
+    }
+
+    /// What happens with failures of a tool, by its own name: its own list if it has one, else the toolset's,
+    /// else the agent's.
+    pub fn strategies_for(&self, toolset: &str, tool: &str) -> Vec<Strategy> {
+        let toolset = self.toolset(toolset);
+        let own = toolset.and_then(|toolset| toolset.settings(tool).fallback);
+        let fallback = own.as_ref().or(toolset.and_then(|toolset| toolset.fallback.as_ref()));
+        fallback.or(self.fallback.as_ref()).map(|list| list.strategies.clone()).unwrap_or_default()
+    }
+
+    /// What the catalog needs to know about a tool beside its spec.
+    pub fn policy_for(&self, toolset: &str, tool: &str) -> ToolPolicy {
+        let mut policy = ToolPolicy::default();
+        policy.timeout = self.toolset(toolset).and_then(|toolset| toolset.settings(tool).timeout);
+        policy.strategies = self.strategies_for(toolset, tool);
+        policy
+    }
+
+    /// Takes the secrets of this manifest out of texts.
+    pub fn redactor(&self) -> Redactor {
+        Redactor::new(self.secrets.iter().map(SecretText::expose))
+    }
+}
+
+/// Reads all of it; `None` when something that can't be left out is missing or wrong.
+fn read(at: &At<'_>) -> Option<Manifest> {
+    let entries = at.entries("a mapping that starts with `version: 1`")?;
+    // Another version may have other keys: what is said about them would be wrong.
+    if let Some(version) = entries.iter().find(|entry| entry.key().value == "version")
+        && let Some(number) = version.count(0, u32::MAX).filter(|number| *number != VERSION)
+    {
+        let message = format!("version {number} is not supported");
+        let hint = "this program reads `version: 1`";
+        version.report(Diagnostic::error(code::UNSUPPORTED_VERSION, message).hint(hint));
+        return None;
+    }
+    let fields = at.fields(KEYS)?;
+    fields.required("version");
+    let name = fields.required("name").and_then(|at| {
+        let name = at.text()?;
+        if !is_name(&name) {
+            at.report(invalid_name(&name));
+        }
+        Some(Spanned::new(name, at.span()))
+    });
+    let description = fields.text("description");
+    let instructions = fields.text("instructions");
+    let model = fields.required("model").and_then(model);
+    let limits = fields.get("limits").map(limits).unwrap_or_default();
+    let toolsets = fields.get("toolsets").and_then(|at| at.entries("a mapping of toolset names"));
+    let toolsets = toolsets.unwrap_or_default();
+    let toolsets = toolsets.iter().filter_map(|at| toolset(at, limits.wall_clock)).collect();
+    let fallback = fields.get("fallback").and_then(fallback);
+    Some(Manifest {
+        source_name: String::new(),
+        base_dir: PathBuf::new(),
+        name: name?,
+        description,
+        instructions,
+        model: model?,
+        limits,
+        toolsets,
+        fallback,
+        secrets: Vec::new(),
+    })
+}

@@ -1,0 +1,26 @@
+//! Manifest version 1: what it holds, and how it is read.
+
+mod auth;
+mod fallback;
+mod header;
+mod http;
+mod limits;
+mod lint;
+mod manifest;
+mod model;
+mod name;
+mod parameter;
+mod path;
+mod toolset;
+mod url;
+mod when;
+
+pub use auth::{ApiKeyPlace, Auth};
+pub use fallback::Fallback;
+pub use header::Header;
+pub use http::{Body, HttpConfig, HttpEndpoint, Method};
+pub use manifest::Manifest;
+pub use model::{ModelConfig, OpenAiModel, ScriptedModel};
+pub use parameter::{Constant, Parameter, ParameterPlace};
+pub use toolset::{ToolSettings, ToolsetConfig, ToolsetKind};
+pub use url::HttpUrl;

@@ -1,0 +1,98 @@
+//! URLs that may hold a password.
+
+use std::fmt;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use percent_encoding::percent_decode_str;
+use serde::{Serialize, Serializer};
+use url::Url;
+
+use crate::{
+    diagnostic::{Diagnostic, code},
+    reader::At,
+    span::Spanned,
+};
+
+/// An `http` or `https` URL. `Debug`, `Display` and `Serialize` show no password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HttpUrl(Url);
+
+impl HttpUrl {
+    pub(super) const fn new(url: Url) -> Self {
+        Self(url)
+    }
+
+    /// The URL, with its password where it has one.
+    pub fn as_url(&self) -> &Url {
+        &self.0
+    }
+
+    fn shown(&self) -> String {
+        let mut shown = self.0.clone();
+        // It can only fail for a URL without a host, which this is not; then nothing is shown.
+        if shown.password().is_some() && shown.set_password(Some("***")).is_err() {
+            return String::new();
+        }
+        shown.to_string()
+    }
+}
+
+impl fmt::Display for HttpUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown())
+    }
+}
+
+impl fmt::Debug for HttpUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HttpUrl({})", self.shown())
+    }
+}
+
+impl Serialize for HttpUrl {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.shown())
+    }
+}
+
+/// Reads the URL that paths are added to.
+pub(super) fn base_url(at: &At<'_>) -> Option<Spanned<HttpUrl>> {
+    let text = at.text()?;
+    let invalid = |reason: String| Diagnostic::error(code::INVALID_URL, reason);
+    // The text is not shown anywhere: it may hold a password.
+    let url = match Url::parse(text.trim()) {
+        Ok(url) => url,
+        Err(cause) => {
+            at.report(
+                invalid(format!("not a URL: {cause}")).hint("a URL looks like `https://api.example.com/v1`"),
+            );
+            return None;
+        }
+    };
+    if !matches!(url.scheme(), "http" | "https") {
+        at.report(
+            invalid(format!("expected an `http` or `https` URL, got the scheme `{}`", url.scheme()))
+                .hint("a URL looks like `https://api.example.com/v1`"),
+        );
+        return None;
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        let hint = "for a constant query parameter, declare it with `const`";
+        at.report(invalid("a base URL has no query and no fragment".into()).hint(hint));
+        return None;
+    }
+    if let Some(password) = url.password().filter(|password| !password.is_empty()) {
+        let decoded = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
+        let plain = decoded(password);
+        at.cx.keep_secret(password);
+        at.cx.keep_secret(&STANDARD.encode(format!("{}:{plain}", decoded(url.username()))));
+        at.cx.keep_secret(&plain);
+        if !at.is_reference() {
+            at.report(
+                Diagnostic::warning(code::PLAIN_SECRET, "the password of the URL is written out")
+                    .hint("use `auth: {basic: {username: .., password: ${secret:NAME}}}`"),
+            );
+        }
+    }
+    Some(Spanned::new(HttpUrl::new(url), at.span()))
+}

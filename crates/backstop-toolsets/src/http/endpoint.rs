@@ -1,0 +1,232 @@
+//! One endpoint, and where the arguments of its calls go.
+
+use std::collections::HashSet;
+
+use backstop_core::{Effect, ToolError, ToolSpec};
+use reqwest::{Method, header::HeaderName};
+use serde_json::Value;
+
+use super::template::Template;
+
+/// Headers that belong to the connection or the message, and that no argument may set.
+const RESERVED: [&str; 10] = [
+    "connection",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Where a parameter goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Place {
+    /// Into the `{placeholder}` of the path; arrays are joined by commas.
+    Path,
+    /// Into the query; arrays repeat the key.
+    Query,
+    /// Into a header; arrays are joined by commas.
+    Header,
+    /// A property of the JSON object that is the body.
+    Body,
+}
+
+/// One parameter of an endpoint.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Parameter {
+    /// The name of the argument.
+    pub name: String,
+    /// The name on the wire.
+    pub wire_name: String,
+    /// Where it goes.
+    pub place: Place,
+    /// What is sent instead of an argument.
+    pub constant: Option<Value>,
+}
+
+impl Parameter {
+    /// A parameter that has the same name as its argument.
+    pub fn new(name: impl Into<String>, place: Place) -> Self {
+        let name = name.into();
+        Self { wire_name: name.clone(), name, place, constant: None }
+    }
+
+    /// Sets the name on the wire.
+    #[must_use]
+    pub fn wire_name(mut self, name: impl Into<String>) -> Self {
+        self.wire_name = name.into();
+        self
+    }
+
+    /// Sends this value always: no argument of the model replaces it.
+    #[must_use]
+    pub fn constant(mut self, value: impl Into<Value>) -> Self {
+        self.constant = Some(value.into());
+        self
+    }
+}
+
+/// One endpoint as a tool.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Endpoint {
+    /// The tool. Whether it [honours idempotency keys](ToolSpec::honours_idempotency_key) is set from
+    /// `sends_idempotency_key`.
+    pub spec: ToolSpec,
+    /// The method.
+    pub method: Method,
+    /// The path behind the base URL, with `{placeholders}` for parameters in the path.
+    pub path: String,
+    /// Where the arguments go; an argument without a parameter is not sent.
+    pub parameters: Vec<Parameter>,
+    /// Whether the idempotency key of the call is sent, because the service honours it.
+    pub sends_idempotency_key: bool,
+}
+
+impl Endpoint {
+    /// An endpoint without parameters.
+    pub fn new(spec: ToolSpec, method: Method, path: impl Into<String>) -> Self {
+        Self { spec, method, path: path.into(), parameters: Vec::new(), sends_idempotency_key: false }
+    }
+
+    /// Adds a parameter.
+    #[must_use]
+    pub fn parameter(mut self, parameter: Parameter) -> Self {
+        self.parameters.push(parameter);
+        self
+    }
+
+    /// Declares that the service honours idempotency keys.
+    #[must_use]
+    pub fn sends_idempotency_key(mut self) -> Self {
+        self.sends_idempotency_key = true;
+        self
+    }
+
+    /// What a method usually does to the world, for a tool of which nobody said it.
+    pub fn usual_effect(method: &Method) -> Effect {
+        if method.is_safe() {
+            Effect::ReadOnly
+        } else if method.is_idempotent() {
+            Effect::Idempotent
+        } else {
+            Effect::Mutating
+        }
+    }
+
+    /// Checks that requests can be made from it. [`HttpToolset::new`](super::HttpToolset::new) does so too;
+    /// whoever imports many endpoints leaves out the bad ones with it.
+    ///
+    /// # Errors
+    ///
+    /// `misconfigured` when the path can't be one, a placeholder has no parameter or a parameter no placeholder,
+    /// two parameters go to the same place, or a header can't be sent.
+    pub fn check(&self) -> Result<(), ToolError> {
+        let fail =
+            |reason: String| Err(ToolError::misconfigured(format!("tool `{}`: {reason}", self.spec.name)));
+        let template = match Template::parse(&self.path) {
+            Ok(template) => template,
+            Err(reason) => return fail(format!("path `{}` {reason}", self.path)),
+        };
+        let mut taken = HashSet::new();
+        for parameter in &self.parameters {
+            let wire = parameter.wire_name.as_str();
+            let key = match parameter.place {
+                Place::Header => wire.to_ascii_lowercase(),
+                Place::Path | Place::Query | Place::Body => wire.to_owned(),
+            };
+            if wire.is_empty() || !taken.insert((parameter.place, key.clone())) {
+                return fail(format!("parameter `{wire}` is there twice, or has no name"));
+            }
+            match parameter.place {
+                Place::Path if !template.names().any(|name| name == wire) => {
+                    return fail(format!("path `{}` has no `{{{wire}}}`", self.path));
+                }
+                Place::Header if HeaderName::from_bytes(key.as_bytes()).is_err() => {
+                    return fail(format!("`{wire}` can't be the name of a header"));
+                }
+                Place::Header if RESERVED.contains(&key.as_str()) => {
+                    return fail(format!("header `{wire}` can't be set by a parameter"));
+                }
+                Place::Path | Place::Header | Place::Query | Place::Body => {}
+            }
+        }
+        match template.names().find(|name| !taken.contains(&(Place::Path, (*name).to_owned()))) {
+            Some(name) => fail(format!("nothing is declared for `{{{name}}}` of path `{}`", self.path)),
+            None => Ok(()),
+        }
+    }
+
+    /// The only argument that names something in the path: what a "not found" is about.
+    pub(super) fn named_by(&self) -> Option<&str> {
+        let mut path = self.arguments().filter(|parameter| parameter.place == Place::Path);
+        match (path.next(), path.next()) {
+            (Some(only), None) => Some(&only.name),
+            _ => None,
+        }
+    }
+
+    /// Whether an argument can name what is not allowed.
+    pub(super) fn takes_arguments(&self) -> bool {
+        self.arguments().any(|parameter| parameter.place != Place::Header)
+    }
+
+    fn arguments(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().filter(|parameter| parameter.constant.is_none())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn endpoint(path: &str) -> Endpoint {
+        Endpoint::new(ToolSpec::new("t", json!({"type": "object"})), Method::GET, path)
+    }
+
+    #[test]
+    fn a_placeholder_without_a_parameter_is_refused_by_name() {
+        let endpoint =
+            endpoint("/orders/{orderId}/{action}").parameter(Parameter::new("action", Place::Path));
+        assert_eq!(
+            endpoint.check().unwrap_err().detail(),
+            "tool `t`: nothing is declared for `{orderId}` of path `/orders/{orderId}/{action}`"
+        );
+    }
+
+    #[test]
+    fn endpoints_that_no_request_can_be_made_from_are_refused() {
+        for bad in [
+            endpoint("orders"),
+            endpoint("/a/../b"),
+            endpoint("/a?b=c"),
+            endpoint("/a/{b"),
+            endpoint("/a/{}"),
+            endpoint("/a/{b}/{b}").parameter(Parameter::new("b", Place::Path)),
+            endpoint("/a").parameter(Parameter::new("b", Place::Path)),
+            endpoint("/a").parameter(Parameter::new("Host", Place::Header)),
+            endpoint("/a").parameter(Parameter::new("a b", Place::Header)),
+            endpoint("/a")
+                .parameter(Parameter::new("b", Place::Query))
+                .parameter(Parameter::new("c", Place::Query).wire_name("b")),
+        ] {
+            assert!(bad.check().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn methods_have_their_usual_effect() {
+        assert_eq!(Endpoint::usual_effect(&Method::GET), Effect::ReadOnly);
+        assert_eq!(Endpoint::usual_effect(&Method::PUT), Effect::Idempotent);
+        assert_eq!(Endpoint::usual_effect(&Method::POST), Effect::Mutating);
+        assert_eq!(Endpoint::usual_effect(&Method::PATCH), Effect::Mutating);
+    }
+}

@@ -1,0 +1,3 @@
+mod arguments;
+mod errors;
+mod toolset;
