@@ -117,14 +117,14 @@ pub(crate) fn stand_in(raw: &str) -> String {
 }
 
 /// Checks the pairing invariant: each assistant message with calls is directly followed by exactly one result per
-/// call, in call order, and there is no other result.
+/// call, in call order, and there is no other result. Ids differ within a message; several providers number them
+/// anew in each.
 ///
 /// # Errors
 ///
 /// What is wrong, call by call.
 pub fn check_pairing<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Result<(), Vec<String>> {
     let mut expected = std::collections::VecDeque::new();
-    let mut seen = std::collections::HashSet::new();
     let mut wrong = Vec::new();
     for message in messages {
         match message {
@@ -136,6 +136,7 @@ pub fn check_pairing<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Res
             Message::System { .. } | Message::User { .. } | Message::Assistant { .. } => {
                 wrong.extend(expected.drain(..).map(|id| format!("call `{id}` without a result")));
                 if let Message::Assistant { calls, .. } = message {
+                    let mut seen = std::collections::HashSet::new();
                     for call in calls {
                         if !seen.insert(&call.id) {
                             wrong.push(format!("call `{}` twice", call.id));
@@ -189,11 +190,6 @@ impl Transcript {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Whether a result for this call is in it.
-    pub(crate) fn answers(&self, id: &CallId) -> bool {
-        self.messages().any(|message| matches!(message, Message::Tool { call, .. } if call == id))
     }
 
     pub(crate) fn extend(&mut self, messages: impl IntoIterator<Item = Message>) {

@@ -123,12 +123,15 @@ pub fn decide(failure: &Failure<'_>, effect: Effect, strategies: &[Strategy], bu
     if failure.error.kind() == ToolErrorKind::Cancelled {
         return Decision::Abort;
     }
+    let mut usual_retries = budget.call_retries;
     for strategy in strategies.iter().filter(|strategy| strategy.when.is_match(failure)) {
         match &strategy.action {
             Action::Retry { max, backoff } => {
                 if let Some(retry) = retry(failure, effect, *max, backoff, budget) {
                     return retry;
                 }
+                // Whoever said how often to retry did not mean that often and then as usual.
+                usual_retries = 0;
             }
             Action::Continue { instructions } => {
                 return Decision::Continue { instructions: instructions.clone() };
@@ -140,7 +143,7 @@ pub fn decide(failure: &Failure<'_>, effect: Effect, strategies: &[Strategy], bu
             Action::AskHuman { question } => return Decision::Ask { question: question.clone() },
         }
     }
-    retry(failure, effect, budget.call_retries, &Backoff::default(), budget)
+    retry(failure, effect, usual_retries, &Backoff::default(), budget)
         .unwrap_or(Decision::Continue { instructions: None })
 }
 

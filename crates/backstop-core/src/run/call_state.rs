@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Outcome, repeats::CallKey};
+use super::{Limit, Outcome, repeats::CallKey};
 use crate::{
     call::{ToolCall, ValidCall},
     error::{Applied, ToolErrorKind},
@@ -67,6 +67,12 @@ impl Call {
     }
 }
 
+/// Whether calls that are not settled are closed when the run ends like this: a spent number of calls lets those
+/// within it run.
+pub(super) const fn closes_turn(outcome: &Outcome) -> bool {
+    !matches!(outcome, Outcome::LimitReached { which: Limit::ToolCalls | Limit::Repeats })
+}
+
 /// A turn whose calls are not all settled.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
@@ -80,6 +86,13 @@ pub(super) struct Turn {
 impl Turn {
     pub(super) fn position(&self, id: &CallId) -> Option<usize> {
         self.calls.iter().position(|call| call.id == *id)
+    }
+
+    /// The run ends with this turn. What closes the turn goes before what lets its other calls end.
+    pub(super) fn ends(&mut self, outcome: Outcome) {
+        if self.end.as_ref().is_none_or(|end| !closes_turn(end) && closes_turn(&outcome)) {
+            self.end = Some(outcome);
+        }
     }
 
     pub(super) fn is_settled(&self) -> bool {

@@ -11,6 +11,7 @@ mod event;
 mod limits;
 mod outcome;
 mod repeats;
+mod replied;
 mod settle;
 mod state;
 mod step;

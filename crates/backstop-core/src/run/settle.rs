@@ -87,12 +87,14 @@ impl Run {
             Decision::Stop { message } => {
                 self.failed_calls += 1;
                 let message = message.unwrap_or_else(|| format!("{STOPPED} (error reference: {reference})"));
-                turn.end.get_or_insert(Outcome::Stopped { message, reference });
-                CallState::Settled(Settled { content: view(None), failure: Some(facts) })
+                let content = view(None);
+                turn.ends(Outcome::Stopped { message, reference });
+                CallState::Settled(Settled { content, failure: Some(facts) })
             }
             Decision::Abort => {
-                turn.end.get_or_insert(Outcome::Cancelled);
-                CallState::Settled(Settled { content: view(None), failure: Some(facts) })
+                let content = view(None);
+                turn.ends(Outcome::Cancelled);
+                CallState::Settled(Settled { content, failure: Some(facts) })
             }
         };
         let Some(call) = turn.calls.get_mut(index) else { return };

@@ -5,15 +5,15 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use super::{
     CallReport, Definition, Event, Limit, ModelTurn, Outcome, ProtocolError, Question, RECORD_VERSION,
     Record, StartTool, Started, Step,
-    call_state::{Call, CallState, Settled, Turn},
-    repeats::{CallKey, Repeats},
+    call_state::{Call, CallState, Settled, Turn, closes_turn},
+    repeats::Repeats,
 };
 use crate::{
-    call::{ToolCall, ToolOutput},
+    call::ToolOutput,
     error::{OperatorView, ToolError, ToolErrorKind},
     id::{CallId, RunId, Seed, Timestamp},
     message::{Message, ResultContent, Transcript, check_pairing},
-    model::{FinishReason, ModelError, ModelErrorKind, ModelReply, Usage},
+    model::{ModelError, ModelErrorKind, Usage},
     policy::Backoff,
 };
 
@@ -43,20 +43,22 @@ pub struct Run {
     pub(super) seed: Seed,
     pub(super) now: Timestamp,
     started_at: Timestamp,
-    transcript: Transcript,
+    pub(super) transcript: Transcript,
     phase: Phase,
     pub(super) turns: u32,
-    tool_calls: u32,
+    pub(super) tool_calls: u32,
     pub(super) failed_calls: u32,
     pub(super) retries: u32,
-    usage: Usage,
+    pub(super) usage: Usage,
     pub(super) repeats: Repeats,
     calls: Vec<CallReport>,
+    /// Ids that can't be given to another call.
+    pub(super) call_ids: HashSet<CallId>,
     pub(super) failures: Vec<OperatorView>,
 }
 
 #[derive(Debug)]
-enum Phase {
+pub(super) enum Phase {
     /// The model is asked, from this time on.
     Model {
         attempt: u32,
@@ -94,6 +96,7 @@ impl Run {
             seed: Seed::new(started.seed),
             now: at,
             started_at: at,
+            call_ids: started.input.iter().filter_map(answered).cloned().collect(),
             transcript: Transcript::new(started.input),
             phase: Phase::Model { attempt: 1, not_before: None },
             turns: 0,
@@ -262,7 +265,7 @@ impl Run {
             }
             (Phase::Tools(mut turn), Event::TimerFired) => {
                 if self.now >= self.deadline() {
-                    turn.end.get_or_insert(Outcome::LimitReached { which: Limit::WallClock });
+                    turn.ends(Outcome::LimitReached { which: Limit::WallClock });
                     self.close_turn(&mut turn, "the run's time is over");
                 }
                 for call in &mut turn.calls {
@@ -281,7 +284,7 @@ impl Run {
                 self.after(turn)
             }
             (Phase::Tools(mut turn), Event::Cancelled) => {
-                turn.end = Some(Outcome::Cancelled);
+                turn.ends(Outcome::Cancelled);
                 self.close_turn(&mut turn, "the run was cancelled");
                 self.after(turn)
             }
@@ -335,143 +338,6 @@ impl Run {
         }
     }
 
-    fn replied(&mut self, attempt: u32, reply: &ModelReply) -> Phase {
-        self.usage += reply.usage;
-        let text = reply.text.as_deref().filter(|text| !text.trim().is_empty());
-        let fail = |kind: ModelErrorKind, detail: &str| {
-            let error = ModelError::new(kind, detail).with_partial(text.unwrap_or_default());
-            Phase::Done(Outcome::ModelFailed { error })
-        };
-        match (reply.finish, reply.calls.as_slice(), text) {
-            (FinishReason::ContentFilter, _, _) => {
-                return fail(
-                    ModelErrorKind::ContentFiltered,
-                    "the reply ended with finish reason `content_filter`",
-                );
-            }
-            (FinishReason::Length, [], _) => {
-                return fail(ModelErrorKind::CutAtTokenLimit, "the reply ended with finish reason `length`");
-            }
-            (_, [], Some(text)) => {
-                self.turns += 1;
-                let (text, extra) = (text.to_owned(), reply.extra.clone());
-                self.transcript.extend([Message::Assistant {
-                    text: Some(text.clone()),
-                    calls: Vec::new(),
-                    extra,
-                }]);
-                return Phase::Done(Outcome::Answered { text });
-            }
-            (_, [], None) => {
-                let error = ModelError::new(ModelErrorKind::EmptyReply, "the reply has no text and no calls");
-                return self.model_failed(attempt, error);
-            }
-            (_, [_, ..], _) => {}
-        }
-        self.turns += 1;
-        let mut turn = Turn {
-            text: reply.text.clone().filter(|text| !text.is_empty()),
-            extra: reply.extra.clone(),
-            calls: Vec::with_capacity(reply.calls.len()),
-            end: None,
-        };
-        let mut taken = HashSet::with_capacity(reply.calls.len());
-        for (index, asked) in reply.calls.iter().enumerate() {
-            let id = self.free_id(asked, index, &mut taken);
-            self.take_call(&mut turn, id, asked, reply.finish == FinishReason::Length);
-        }
-        self.after(turn)
-    }
-
-    /// The id of a call: the model's own, unless it is missing or given twice.
-    fn free_id(&self, asked: &ToolCall, index: usize, taken: &mut HashSet<CallId>) -> CallId {
-        let own = asked.id.clone();
-        let used =
-            |id: &CallId| self.calls.iter().any(|report| report.id == *id) || self.transcript.answers(id);
-        let id = if own.as_str().trim().is_empty() || taken.contains(&own) || used(&own) {
-            let numbers = (0..).map(|n| match n {
-                0 => CallId::new(format!("call_{}_{index}", self.turns)),
-                n => CallId::new(format!("call_{}_{index}_{n}", self.turns)),
-            });
-            numbers.into_iter().find(|id| !taken.contains(id) && !used(id)).unwrap_or(own)
-        } else {
-            own
-        };
-        taken.insert(id.clone());
-        id
-    }
-
-    fn take_call(&mut self, turn: &mut Turn, id: CallId, asked: &ToolCall, cut: bool) {
-        let limits = &self.definition.limits;
-        let over = self.tool_calls >= limits.tool_calls;
-        self.tool_calls = self.tool_calls.saturating_add(1);
-        let mut asked = asked.clone();
-        asked.id = id.clone();
-        let validated = if cut {
-            Err(ToolError::new(
-                ToolErrorKind::MalformedArguments,
-                "the reply was cut at the model's token limit",
-            )
-            .with_words(format!(
-                "The call of tool \"{}\" was not made: the reply was cut off at the token limit.",
-                crate::text::escaped(&asked.name, 100)
-            ))
-            .with_next_step("Send the call again, complete and shorter.".into()))
-        } else {
-            self.definition.catalog.validate(&asked)
-        };
-        let key = match &validated {
-            Ok(valid) => CallKey::of_valid(valid.tool(), valid.arguments()),
-            Err(_) => CallKey::new(&asked.name, &asked.arguments),
-        };
-        let replayable = match &validated {
-            Ok(_) => true,
-            Err(error) if error.kind() == ToolErrorKind::InvalidArguments => true,
-            Err(_) => is_object(&asked.arguments.0),
-        };
-        let (valid, error) = match validated {
-            Ok(valid) => (Some(Arc::new(valid)), None),
-            Err(error) => (None, Some(error)),
-        };
-        let shown = crate::text::escaped(&asked.name, 100);
-        let index = turn.calls.len();
-        turn.calls.push(Call {
-            id,
-            asked,
-            replayable,
-            valid,
-            key,
-            attempts: 0,
-            may_have_applied: false,
-            state: CallState::Ready,
-        });
-        if over {
-            let words = format!(
-                "The call of tool \"{shown}\" was not made: the run's limit of tool calls is reached."
-            );
-            self.call_refused(turn, index, words, "Answer with what you have.");
-            turn.end.get_or_insert(Outcome::LimitReached { which: Limit::ToolCalls });
-        } else if let Some(refusal) = self.repeats.refuse(key, &self.definition.limits) {
-            let happened = if refusal.failing { "failed" } else { "gave the same result" };
-            let words = format!(
-                "The call of tool \"{shown}\" was not made: the same call with the same arguments {happened} {} {}.",
-                refusal.times,
-                if refusal.times == 1 { "time" } else { "times" }
-            );
-            self.call_refused(
-                turn,
-                index,
-                words,
-                "Use other arguments or another tool, or answer with what you have.",
-            );
-            if refusal.ends_run {
-                turn.end.get_or_insert(Outcome::LimitReached { which: Limit::Repeats });
-            }
-        } else if let Some(error) = error {
-            self.call_failed(turn, index, &error, 0);
-        }
-    }
-
     fn finished(
         &mut self,
         turn: &mut Turn,
@@ -491,8 +357,8 @@ impl Run {
     }
 
     /// What a turn leads to: the next one, the end, or more of itself.
-    fn after(&mut self, mut turn: Turn) -> Phase {
-        if turn.end.is_some() {
+    pub(super) fn after(&mut self, mut turn: Turn) -> Phase {
+        if turn.end.as_ref().is_some_and(closes_turn) {
             self.close_turn(&mut turn, "the run has ended");
         }
         if !turn.is_settled() {
@@ -507,7 +373,7 @@ impl Run {
         }
     }
 
-    fn model_failed(&mut self, attempt: u32, error: ModelError) -> Phase {
+    pub(super) fn model_failed(&mut self, attempt: u32, error: ModelError) -> Phase {
         let limits = &self.definition.limits;
         // An empty reply comes again as a rule: one more try is all it gets.
         let retries = if error.kind() == ModelErrorKind::EmptyReply {
@@ -566,10 +432,10 @@ impl Run {
     }
 }
 
-/// Whether the text is a JSON object by the parser that calls are decoded with: skipping it instead would let
-/// through numbers out of range, lone surrogates and any depth.
-fn is_object(raw: &str) -> bool {
-    raw.trim().is_empty()
-        || raw.trim() == "null"
-        || serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(raw).is_ok()
+/// The call that a message is the result of.
+const fn answered(message: &Message) -> Option<&CallId> {
+    match message {
+        Message::Tool { call, .. } => Some(call),
+        Message::System { .. } | Message::User { .. } | Message::Assistant { .. } => None,
+    }
 }

@@ -10,11 +10,16 @@ use super::{
 
 /// Bytes of one schema at most.
 const SCHEMA_CAP: usize = 1024 * 1024;
+/// Bytes of one compiled pattern at most.
+const PATTERN_CAP: usize = 1024 * 1024;
+/// Steps that a pattern with lookaround may take.
+const BACKTRACK_CAP: usize = 100_000;
 /// Problems looked at in one call.
 const PROBLEM_CAP: usize = 64;
 
 /// A JSON Schema compiled once, without network or files: a remote `$ref` is an error. Without `$schema` it is
-/// draft 2020-12. Patterns run in linear time.
+/// draft 2020-12. Patterns run in
+/// linear time, those with lookaround with bounded backtracking.
 #[derive(Debug)]
 pub struct CompiledSchema {
     root: Value,
@@ -38,21 +43,28 @@ impl CompiledSchema {
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] when it is not a valid schema, refers to something that is not in it, has a pattern that
-    /// the linear engine does not know, or is too large.
+    /// [`SchemaError`] when it is not a valid schema, refers to something that is not in it, has a pattern that is
+    /// not one, or is too large.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         let fail = |pointer: &str, reason: String| SchemaError { pointer: pointer.to_owned(), reason };
         if schema.to_string().len() > SCHEMA_CAP {
             return Err(fail("", format!("the schema is larger than {SCHEMA_CAP} bytes")));
         }
         let draft = jsonschema::Draft::Draft202012.detect(schema);
-        let validator = jsonschema::options()
-            .with_draft(draft)
-            .offline()
-            .should_validate_formats(true)
-            .should_ignore_unknown_formats(true)
-            .with_pattern_options(PatternOptions::regex().size_limit(1024 * 1024))
-            .build(schema)
+        let options = || {
+            jsonschema::options()
+                .with_draft(draft)
+                .offline()
+                .should_validate_formats(true)
+                .should_ignore_unknown_formats(true)
+        };
+        let linear =
+            options().with_pattern_options(PatternOptions::regex().size_limit(PATTERN_CAP)).build(schema);
+        // A pattern with lookaround, which the linear engine does not know, is run with bounded backtracking: one
+        // that takes longer counts as not matched.
+        let bounded = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_CAP).size_limit(PATTERN_CAP);
+        let validator = linear
+            .or_else(|_| options().with_pattern_options(bounded).build(schema))
             .map_err(|error| fail(error.instance_path().as_str(), error.to_string()))?;
         Ok(Self {
             has_defaults: has_defaults(schema, 0),

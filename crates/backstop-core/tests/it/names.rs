@@ -1,6 +1,6 @@
 //! What a catalog offers: names that every provider takes, and schemas that can be used.
 
-use backstop_core::{Catalog, CatalogProblem, ToolErrorKind, ToolPolicy, ToolSpec, catalog::CatalogSource};
+use backstop_core::{Catalog, CatalogProblem, ToolCall, ToolErrorKind, ToolPolicy, ToolSpec, catalog::CatalogSource};
 use serde_json::{Value, json};
 
 use crate::kit::{catalog, object, reading, told_by};
@@ -113,7 +113,7 @@ fn schemas() -> Vec<(&'static str, Value, bool)> {
         (
             "lookahead",
             object(json!({"to": {"type": "string", "pattern": "^(?!\\.)(?=.{3,}@)[^@]+@x$"}}), &[]),
-            false,
+            true,
         ),
         ("bare_object", json!({"type": "object"}), true),
         ("no_schema", Value::Null, true),
@@ -137,6 +137,21 @@ fn a_schema_that_cannot_be_used_takes_only_its_own_tool_along() {
         assert_eq!(catalog.get(name).is_some(), usable, "{name}");
     }
     insta::assert_snapshot!(problems(&left_out).join("\n"));
+    // Patterns with lookaround are checked, not waved through.
+    assert!(catalog.validate(&ToolCall::new("c1", "lookahead", r#"{"to":"abc@x"}"#)).is_ok());
+    assert!(told_by(&catalog, "lookahead", r#"{"to":".bc@x"}"#).contains("must match the pattern"));
+}
+
+#[test]
+fn a_pattern_that_backtracks_for_ever_is_cut_short() {
+    let schema = object(json!({"q": {"type": "string", "pattern": "^(?=a)(a+)+$"}}), &[]);
+    let tools = vec![(ToolSpec::new("slow", schema), ToolPolicy::default())];
+    let (catalog, left_out) = Catalog::build(vec![CatalogSource::new("wild", tools)]);
+    assert_eq!(problems(&left_out), [""; 0]);
+    let started = std::time::Instant::now();
+    let text = format!(r#"{{"q":"{}!"}}"#, "a".repeat(40));
+    assert!(told_by(&catalog, "slow", &text).starts_with("Invalid value for parameter \"q\""));
+    assert!(started.elapsed().as_secs() < 5);
 }
 
 #[test]

@@ -1,0 +1,23 @@
+//! The `backstop` command as its users meet it: exit codes, what it prints, and what happens when things break.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests are tests; clippy only exempts the functions themselves"
+)]
+
+mod call;
+mod chat;
+mod check;
+mod help;
+mod init;
+mod interrupt;
+mod model_server;
+mod quickstart;
+mod run;
+mod secrets;
+mod server;
+mod shell;
+mod streams;
+mod tools;
