@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use backstop_core::{CallId, Definition, Event, Model, Record, Run, RunId, RunStore, run::Started};
+use backstop_core::{CallId, Definition, Event, Model, Record, Run, RunId, RunStore, Step, run::Started};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -116,8 +116,12 @@ impl Resume<'_> {
             None => Vec::new(),
         };
         let run = Run::replay(Arc::clone(&self.agent.definition), &records)?;
-        let mut events = run.interrupted();
-        events.extend(self.answer.map(|(call, answer)| Event::Answered { call, answer }));
+        let mut events = Vec::new();
+        if !matches!(run.next_step(), Step::Done(_)) {
+            events.push(Event::Resumed);
+            events.extend(run.interrupted());
+            events.extend(self.answer.map(|(call, answer)| Event::Answered { call, answer }));
+        }
         let agent = self.agent;
         drive(agent, agent.model.as_ref(), run, Clock::start(), records.len() as u64, &self.options, events)
             .await

@@ -39,3 +39,21 @@ pub use backstop_manifest as manifest;
 pub use backstop_runtime::*;
 pub use backstop_toolsets::{client::http_client, deployment, function, http};
 pub use load::{LoadError, ManifestFile, Overrides, agent_from_manifest};
+
+/// The README and the book are compiled, and run where they can be, with the documentation examples.
+#[cfg(doctest)]
+mod book {
+    macro_rules! pages {
+        ($($name:ident $path:literal)*) => {$(
+            #[doc = include_str!($path)]
+            struct $name;
+        )*};
+    }
+    pages! {
+        Readme "../../../README.md"
+        FirstTool "../../../book/first-tool.md"
+        Failures "../../../book/failures.md"
+        Runs "../../../book/runs.md"
+        Testing "../../../book/testing.md"
+    }
+}

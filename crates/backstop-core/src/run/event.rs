@@ -56,6 +56,9 @@ pub enum Event {
         /// The answer.
         answer: String,
     },
+    /// Somebody drives the run again, after a crash or while it waited for a person: the time in between is not
+    /// spent.
+    Resumed,
     /// Somebody cancelled the run.
     Cancelled,
 }
@@ -82,6 +85,7 @@ impl Event {
             Self::ToolFinished { .. } => "tool_finished",
             Self::TimerFired => "timer_fired",
             Self::Answered { .. } => "answered",
+            Self::Resumed => "resumed",
             Self::Cancelled => "cancelled",
         }
     }

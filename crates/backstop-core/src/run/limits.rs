@@ -13,7 +13,7 @@ pub struct Limits {
     pub turns: u32,
     /// Tool calls that the model may make.
     pub tool_calls: u32,
-    /// Time from the start to the end.
+    /// Time from the start to the end, but for that in which nobody drives the run.
     pub wall_clock: Duration,
     /// Time for one attempt of a call, where the tool has no limit of its own.
     pub tool_timeout: Duration,

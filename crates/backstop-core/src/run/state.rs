@@ -43,6 +43,8 @@ pub struct Run {
     pub(super) seed: Seed,
     pub(super) now: Timestamp,
     started_at: Timestamp,
+    /// Time in which nobody drove it.
+    idle: Duration,
     pub(super) transcript: Transcript,
     phase: Phase,
     pub(super) turns: u32,
@@ -96,6 +98,7 @@ impl Run {
             seed: Seed::new(started.seed),
             now: at,
             started_at: at,
+            idle: Duration::ZERO,
             call_ids: started.input.iter().filter_map(answered).cloned().collect(),
             transcript: Transcript::new(started.input),
             phase: Phase::Model { attempt: 1, not_before: None },
@@ -238,6 +241,9 @@ impl Run {
         let name = event.as_str();
         let unexpected = |phase: &Phase| ProtocolError::Unexpected { event: name, waits: phase.waits() };
         self.check(&event)?;
+        if matches!(event, Event::Resumed) {
+            self.idle += at.since(self.now);
+        }
         self.now = self.now.max(at);
         let phase = std::mem::replace(&mut self.phase, Phase::Done(Outcome::Cancelled));
         self.phase = match (phase, event) {
@@ -249,6 +255,7 @@ impl Run {
             (Phase::Model { .. }, Event::TimerFired) => {
                 Phase::Done(Outcome::LimitReached { which: Limit::WallClock })
             }
+            (phase @ (Phase::Model { .. } | Phase::Tools(_)), Event::Resumed) => phase,
             (Phase::Model { .. }, Event::Cancelled) => Phase::Done(Outcome::Cancelled),
             (Phase::Tools(mut turn), Event::ToolStarted { call, .. }) => {
                 if let Some(call) = turn.position(&call).and_then(|index| turn.calls.get_mut(index)) {
@@ -305,7 +312,10 @@ impl Run {
         match (&self.phase, event) {
             (Phase::Done(_), _) | (_, Event::Started(_)) => unexpected,
             (Phase::Model { .. }, Event::ModelReplied { .. } | Event::ModelFailed { .. }) => Ok(()),
-            (Phase::Model { .. } | Phase::Tools(_), Event::TimerFired | Event::Cancelled) => Ok(()),
+            (
+                Phase::Model { .. } | Phase::Tools(_),
+                Event::TimerFired | Event::Resumed | Event::Cancelled,
+            ) => Ok(()),
             (Phase::Model { .. }, _) => unexpected,
             (Phase::Tools(_), Event::ModelReplied { .. } | Event::ModelFailed { .. }) => unexpected,
             (Phase::Tools(turn), Event::ToolStarted { call, attempt }) => {
@@ -393,7 +403,9 @@ impl Run {
     }
 
     pub(super) fn deadline(&self) -> Timestamp {
-        self.started_at.after(self.definition.limits.wall_clock.max(Duration::from_millis(1)))
+        self.started_at
+            .after(self.definition.limits.wall_clock.max(Duration::from_millis(1)))
+            .after(self.idle)
     }
 
     /// The run's id.

@@ -1,6 +1,8 @@
 //! What a catalog offers: names that every provider takes, and schemas that can be used.
 
-use backstop_core::{Catalog, CatalogProblem, ToolCall, ToolErrorKind, ToolPolicy, ToolSpec, catalog::CatalogSource};
+use backstop_core::{
+    Catalog, CatalogProblem, ToolCall, ToolErrorKind, ToolPolicy, ToolSpec, catalog::CatalogSource,
+};
 use serde_json::{Value, json};
 
 use crate::kit::{catalog, object, reading, told_by};

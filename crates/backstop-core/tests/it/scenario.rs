@@ -69,6 +69,11 @@ impl World {
                 });
                 self.apply(Event::TimerFired).unwrap();
             }
+            // So many seconds pass in which nobody drives the run.
+            "resume" => {
+                self.now += std::time::Duration::from_secs(rest.parse().unwrap());
+                self.apply(Event::Resumed).unwrap();
+            }
             _ => rejected = self.apply(event(verb, rest)).err(),
         }
         check_pairing(self.run().transcript().messages()).unwrap();

@@ -1,6 +1,6 @@
 //! One endpoint, and where the arguments of its calls go.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fmt};
 
 use backstop_core::{Effect, ToolError, ToolSpec};
 use reqwest::{Method, header::HeaderName};
@@ -36,8 +36,8 @@ pub enum Place {
     Body,
 }
 
-/// One parameter of an endpoint.
-#[derive(Clone, Debug, PartialEq)]
+/// One parameter of an endpoint. `Debug` does not show a constant, which may be a secret.
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Parameter {
     /// The name of the argument.
@@ -48,6 +48,17 @@ pub struct Parameter {
     pub place: Place,
     /// What is sent instead of an argument.
     pub constant: Option<Value>,
+}
+
+impl fmt::Debug for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parameter")
+            .field("name", &self.name)
+            .field("wire_name", &self.wire_name)
+            .field("place", &self.place)
+            .field("constant", &self.constant.as_ref().map(|_| "…"))
+            .finish()
+    }
 }
 
 impl Parameter {
@@ -220,6 +231,15 @@ mod tests {
         ] {
             assert!(bad.check().is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_constant_that_may_be_a_secret_is_not_shown() {
+        let shown = format!("{:?}", Parameter::new("key", Place::Query).constant("hunter2"));
+        assert_eq!(
+            shown,
+            r#"Parameter { name: "key", wire_name: "key", place: Query, constant: Some("…") }"#
+        );
     }
 
     #[test]

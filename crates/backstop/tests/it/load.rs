@@ -1,0 +1,145 @@
+//! From a manifest to an agent.
+
+use std::path::Path;
+
+use backstop::{
+    Effect, LoadError, ManifestFile, Outcome, Overrides, agent_from_manifest,
+    manifest::{Manifest, MapEnvironment, SecretText},
+};
+
+const SHOP: &str = "
+version: 1
+name: shop
+instructions: Be brief.
+model: { provider: scripted, script: script.yaml }
+toolsets:
+  a:
+    timeout: 7s
+    fallback: [{ when: { kind: conflict }, stop: { message: Busy. } }]
+    http:
+      base_url: 'http://127.0.0.1:9/v1'
+      headers: { X-Key: '${secret:KEY}' }
+      endpoints:
+        get: { path: '/x/{id}', parameters: { id: { type: string } }, timeout: 2s }
+        put: { method: POST, path: /x, idempotent_key: true, parameters: { n: { type: integer, required: true } } }
+  b:
+    prefix: b_
+    http: { base_url: 'http://127.0.0.1:9', endpoints: { get: { path: /y } } }
+fallback: [{ retry: { max: 1, backoff: 1ms, jitter: false } }]
+";
+
+fn manifest() -> Manifest {
+    let environment = MapEnvironment::new().with_var("KEY", "sesame-sesame");
+    let (manifest, problems) = Manifest::load(SHOP, "shop.yaml", Path::new("nowhere"), &environment);
+    manifest.unwrap_or_else(|| panic!("{problems:#?}"))
+}
+
+fn scripted(script: &str) -> Overrides {
+    let mut overrides = Overrides::default();
+    overrides.script = Some(script.to_owned());
+    overrides
+}
+
+#[tokio::test]
+async fn what_is_declared_for_a_tool_reaches_the_catalog() {
+    let (agent, problems) = agent_from_manifest(&manifest(), &scripted("- text: hi")).await.unwrap();
+    assert!(problems.is_empty(), "{problems:?}");
+    let entries: Vec<_> = agent
+        .catalog()
+        .entries()
+        .iter()
+        .map(|entry| {
+            let timeout = entry.policy.timeout.map(|timeout| timeout.as_secs());
+            (
+                entry.name.as_str(),
+                entry.spec.effect,
+                timeout,
+                entry.policy.strategies.len(),
+                entry.spec.honours_idempotency_key,
+            )
+        })
+        .collect();
+    assert_eq!(
+        entries,
+        [
+            ("get", Effect::ReadOnly, Some(2), 1, false),
+            ("put", Effect::Mutating, Some(7), 1, true),
+            ("b_get", Effect::ReadOnly, None, 1, false),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn an_agent_of_a_manifest_runs_and_tells_what_failed() {
+    let script = "[{calls: [{tool: b_get, arguments: {}}]}, {text: 'It said: {{last_result}}'}]";
+    let (agent, _) = agent_from_manifest(&manifest(), &scripted(script)).await.unwrap();
+    let report = agent.run("go").await.unwrap();
+    let Outcome::Answered { text } = report.outcome() else { panic!("{:?}", report.outcome()) };
+    assert!(text.starts_with("It said: Tool \"b_get\" is unavailable."), "{text}");
+    // The agent's own strategy: one retry.
+    assert_eq!(report.calls()[0].attempts, 2);
+}
+
+#[tokio::test]
+async fn what_cannot_be_made_is_an_error_that_says_why() {
+    let cases = [
+        (Overrides::default(), "can't read `nowhere/script.yaml`"),
+        (scripted("- txt: hi"), "the script `script` can't be used"),
+        (
+            {
+                let mut overrides = Overrides::default();
+                overrides.model = Some("m".into());
+                overrides
+            },
+            "the manifest's model is scripted: give both a base URL and a model name to replace it",
+        ),
+        (
+            {
+                let mut overrides = Overrides::default();
+                overrides.base_url = Some("ftp://x".into());
+                overrides
+            },
+            "`ftp://x` is not the base URL of a model server, such as http://127.0.0.1:11434/v1",
+        ),
+    ];
+    for (overrides, message) in cases {
+        let error = agent_from_manifest(&manifest(), &overrides).await.err().unwrap();
+        assert_eq!(error.to_string(), message);
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_given_beside_the_manifest_is_a_secret_too() {
+    let mut overrides = scripted("- text: 'my key is sk-12345678'");
+    overrides.api_key = Some(SecretText::new("sk-12345678"));
+    let (agent, _) = agent_from_manifest(&manifest(), &overrides).await.unwrap();
+    let report = agent.run("What is sesame-sesame?").await.unwrap();
+    assert_eq!(report.answer(), Some("my key is [secret]"));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_told_with_its_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing.yaml");
+    let error = ManifestFile::read(&missing, &MapEnvironment::new()).unwrap_err();
+    assert!(matches!(&error, LoadError::Read { path, .. } if *path == missing));
+
+    let large = folder.path().join("large.yaml");
+    std::fs::write(&large, "#".repeat(1024 * 1024 + 1)).unwrap();
+    let error = ManifestFile::read(&large, &MapEnvironment::new()).unwrap_err();
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(cause, "it is larger than 1 MiB");
+
+    let binary = folder.path().join("binary.yaml");
+    std::fs::write(&binary, [0xff, 0xfe, 0x00]).unwrap();
+    assert!(ManifestFile::read(&binary, &MapEnvironment::new()).is_err());
+}
+
+#[test]
+fn the_quickstart_and_the_starter_manifest_are_fine() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for file in ["examples/quickstart/backstop.yaml", "crates/backstop-cli/src/commands/init/backstop.yaml"] {
+        let read = ManifestFile::read(&root.join(file), &MapEnvironment::new()).unwrap();
+        assert_eq!(read.diagnostics, [], "{file}");
+    }
+}
