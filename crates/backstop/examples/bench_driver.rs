@@ -26,10 +26,6 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-/// As the `backstop` command does.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 static RETURNED: AtomicU64 = AtomicU64::new(0);
 static RAISED: AtomicU64 = AtomicU64::new(0);
 

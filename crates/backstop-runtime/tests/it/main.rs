@@ -1,5 +1,7 @@
 //! The tokio driver, from the outside.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
+
 mod cancel;
 mod failures;
 mod kit;

@@ -50,7 +50,7 @@ async fn a_run_that_dies_after_any_record_goes_on_and_never_pays_twice() {
 
     for kept in 1..=journal.len() {
         let replies = journal[..kept].iter().filter(|r| r.event.as_str() == "model_replied").count();
-        let paid_before = journal[..kept].iter().any(|record| is_start_of_first_call(record));
+        let paid_before = journal[..kept].iter().any(is_start_of_first_call);
         let paid = Arc::new(AtomicUsize::new(usize::from(paid_before)));
         let model = TestModel::new(script().into_iter().skip(replies));
         let agent = built(builder(&model).toolset(toolset(&paid))).await;

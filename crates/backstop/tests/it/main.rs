@@ -1,4 +1,6 @@
 //! The facade from the outside, and the guards of the architecture.
 
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests may panic")]
+
 mod invariants;
 mod load;
