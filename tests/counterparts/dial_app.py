@@ -4,6 +4,7 @@ GET /seen lists the names of the deployments that were called, in order.
 """
 
 import asyncio
+import json
 import sys
 
 from aidial_sdk import DIALApp, HTTPException
@@ -60,14 +61,15 @@ class Rich(Deployment):
 
 
 class Tools(Deployment):
-    """Calls the first tool until there is a result, and then repeats the result."""
+    """Calls the first tool, and then repeats its result and the state that was kept of the call."""
 
     async def answer(self, request: Request, response: Response) -> None:
         with response.create_single_choice() as choice:
             if request.messages[-1].role == Role.TOOL:
-                choice.append_content(f"It says: {last_said(request)}")
+                kept = request.messages[-2].custom_content
+                state = json.dumps(kept.state) if kept else "lost"
+                choice.append_content(f"It says: {last_said(request)} (state {state})")
                 return
-            # What the model server keeps of its own between the turns of a run comes back with the next request.
             choice.set_state({"round": 1})
             name = request.tools[0].function.name
             call = choice.create_function_tool_call("call_1", name)

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 /// Runs LLM agents and the tools they call, and makes every failed tool call end well.
 #[derive(Debug, Parser)]
-#[command(name = "backstop", version, about, long_about = None, propagate_version = true)]
+#[command(name = "backstop", version, propagate_version = true)]
 #[command(after_help = "Logs go to stderr: set BACKSTOP_LOG=warn (or info, debug) to see them, and \
                         BACKSTOP_LOG_FORMAT=json for one JSON object a line. NO_COLOR is respected.")]
 pub(crate) struct Cli {
@@ -94,7 +94,7 @@ pub(crate) enum Command {
             default_value = "The mug of order A-1001 arrived damaged. Refund 19.90 and tell me today's sales."
         )]
         prompt: String,
-        /// Only serve the shop, at this address, for `backstop call` and `backstop run` by hand.
+        /// Only serve the shop, at this address or 127.0.0.1:8788, for `backstop call` and `backstop run` by hand.
         #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:8788")]
         serve: Option<std::net::SocketAddr>,
         #[command(flatten)]
@@ -102,7 +102,7 @@ pub(crate) enum Command {
     },
 }
 
-#[derive(Debug, Args, Clone, Copy)]
+#[derive(Debug, Args, Clone, Copy, Default)]
 pub(crate) struct Output {
     /// Print one JSON document in place of the answer.
     #[arg(long, conflicts_with = "events")]

@@ -52,10 +52,10 @@ impl Redactor {
                 encoded.replace("%2D", "-").replace("%2E", ".").replace("%5F", "_").replace("%7E", "~");
             let quoted = Value::from(secret).to_string();
             forms.extend([
-                partly.to_lowercase(),
+                lower_escapes(&partly),
+                lower_escapes(&encoded),
                 partly.replace("%20", "+"),
                 partly,
-                encoded.to_lowercase(),
                 encoded,
             ]);
             forms.extend(quoted.get(1..quoted.len() - 1).map(str::to_owned));
@@ -135,12 +135,32 @@ impl Redactor {
         if self.is_empty() { error } else { error.map_texts(&|text| self.redact(text)) }
     }
 
-    /// A model's reply without secrets in its text.
+    /// A model's reply without secrets in its text and its calls.
     pub fn model_reply(&self, mut reply: ModelReply) -> ModelReply {
-        if let Some(redacted) = reply.text.as_deref().and_then(|text| self.redact(text)) {
-            reply.text = Some(redacted);
+        if self.is_empty() {
+            return reply;
         }
+        let calls = reply.calls.iter_mut().flat_map(|call| [&mut call.name, &mut call.arguments.0]);
+        for text in reply.text.iter_mut().chain(calls) {
+            if let Some(redacted) = self.redact(text) {
+                *text = redacted;
+            }
+        }
+        reply.extra.values_mut().for_each(|value| self.value(value));
         reply
+    }
+
+    /// Bytes at the end of `text` that may be the beginning of a secret: what a stream must hold back until more
+    /// of it is there.
+    pub fn held_back(&self, text: &str) -> usize {
+        let starts_here = |at: usize| {
+            let tail = text.get(at..).unwrap_or_default();
+            !tail.is_empty() && self.0.iter().any(|form| form.len() > tail.len() && form.starts_with(tail))
+        };
+        let longest = self.0.first().map_or(0, String::len);
+        let from = text.ceil_char_boundary(text.len().saturating_sub(longest));
+        let found = (from..text.len()).find(|at| text.is_char_boundary(*at) && starts_here(*at));
+        found.map_or(0, |at| text.len() - at)
     }
 
     fn value(&self, value: &mut Value) {
@@ -163,6 +183,17 @@ impl Redactor {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
+}
+
+/// Percent-encoded text with its escapes in lower case: `%2F` as `%2f`.
+fn lower_escapes(encoded: &str) -> String {
+    let mut out = String::with_capacity(encoded.len());
+    let mut digits = 0u8;
+    for c in encoded.chars() {
+        out.push(if digits > 0 { c.to_ascii_lowercase() } else { c });
+        digits = if c == '%' { 2 } else { digits.saturating_sub(1) };
+    }
+    out
 }
 
 /// What a secret looks like inside of base64 when `shift` bytes stand before it: the letters that depend on the

@@ -3,7 +3,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use backstop_core::{
-    Delta, DeltaSink, Event, Model, ModelError, ModelErrorKind, ModelRequest, Outcome, ProtocolError, Record,
+    DeltaSink, Event, Model, ModelError, ModelErrorKind, ModelRequest, Outcome, ProtocolError, Record,
     Redactor, Run, RunStore, Step, StoreError, Toolset,
     run::{ModelTurn, StartTool},
 };
@@ -16,6 +16,7 @@ use crate::{
     clock::Clock,
     observer::Observer,
     running::{Finished, Running, panic_words},
+    sink::ObserverSink,
     telemetry,
 };
 
@@ -102,7 +103,8 @@ impl Driver<'_> {
         let turn_ends = now.checked_add(turn.timeout).map_or(run_ends, |ends| ends.min(run_ends));
         let timeout = turn_ends.saturating_duration_since(now);
         let request = ModelRequest::new(self.run.transcript(), &self.run.definition().catalog, timeout);
-        let sink = self.observer.filter(|_| self.stream).map(ObserverSink);
+        let sink =
+            self.observer.filter(|_| self.stream).map(|observer| ObserverSink::new(observer, self.redactor));
         let reply = self.model.respond(request, sink.as_ref().map(|sink| sink as &dyn DeltaSink));
         let span = tracing::info_span!(
             "chat",
@@ -117,6 +119,9 @@ impl Driver<'_> {
             () = cancelled(self.cancel) => return Event::Cancelled,
             reply = tokio::time::timeout_at(turn_ends, reply) => reply,
         };
+        if let Some(sink) = &sink {
+            sink.finish();
+        }
         match reply {
             Ok(Ok(Ok(reply))) => Event::ModelReplied { reply: Arc::new(self.redactor.model_reply(reply)) },
             Ok(Ok(Err(error))) => {
@@ -189,14 +194,6 @@ async fn cancelled(token: Option<&CancellationToken>) {
     match token {
         Some(token) => token.cancelled().await,
         None => std::future::pending().await,
-    }
-}
-
-struct ObserverSink<'a>(&'a dyn Observer);
-
-impl DeltaSink for ObserverSink<'_> {
-    fn delta(&self, delta: Delta<'_>) {
-        self.0.delta(delta);
     }
 }
 

@@ -11,6 +11,7 @@ mod memory_store;
 mod observer;
 mod report;
 mod running;
+mod sink;
 mod start;
 mod telemetry;
 

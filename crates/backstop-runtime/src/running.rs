@@ -11,6 +11,8 @@ use tracing::Instrument;
 
 use crate::telemetry;
 
+/// What a tool may take longer than its time: one that keeps the limit itself knows better what it waited for.
+const MARGIN: Duration = Duration::from_millis(20);
 /// How long the end of a run waits for tools that were told to stop.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -53,8 +55,9 @@ impl Running {
         let task = self.tasks.spawn(work.instrument(span));
         let started = Instant::now();
         // A limit beyond the range of the clock is no limit.
-        let deadline =
-            started.checked_add(start.timeout).unwrap_or(started + Duration::from_secs(86_400 * 365));
+        let deadline = started
+            .checked_add(start.timeout.saturating_add(MARGIN))
+            .unwrap_or(started + Duration::from_secs(86_400 * 365));
         self.attempts.push(Attempt { call: id, task, started, timeout: start.timeout, deadline });
     }
 

@@ -5,11 +5,14 @@ use std::path::Path;
 use backstop::{Agent, CancellationToken, Outcome, RunReport};
 use serde_json::Value;
 
-use super::{Exit, agent, argument_or_stdin, complain, say, say_json};
+use super::{Exit, agent, argument_or_stdin, complain, say, say_json, warn};
 use crate::{
     args::ModelFlags,
-    output::report::{call_document, ending},
-    signal,
+    output::{
+        report::{call_document, ending},
+        stdout::plain,
+    },
+    signal::Signals,
 };
 
 pub(crate) async fn run(file: &Path, tool: &str, arguments: Option<&str>, json: bool) -> Result<Exit, Exit> {
@@ -20,25 +23,30 @@ pub(crate) async fn run(file: &Path, tool: &str, arguments: Option<&str>, json: 
     };
     let token = CancellationToken::new();
     let call = agent.call(tool, &arguments, Some(token.clone()));
-    let report = signal::cancelling(&token, call).await.map_err(|error| Exit::error(&error))?;
+    let report = Signals::listen().cancelling(&token, call).await.map_err(|error| Exit::error(&error))?;
     Ok(show(&agent, &report, json))
 }
 
 fn show(agent: &Agent, report: &RunReport, json: bool) -> Exit {
     let calls = report.calls();
-    let Some(call) = calls.first() else {
+    let call = calls.first();
+    if json {
+        say_json(&call_document(agent, report, call));
+    }
+    let Some(call) = call else {
         // Cancelled before the call, or it waits for a person.
         complain(&ending(report.outcome()));
         return Exit::of_outcome(report.outcome());
     };
-    if json {
-        say_json(&call_document(agent, report, call));
-    } else {
+    if !json {
         match &call.output {
-            Some(Value::String(text)) => say(text),
+            Some(Value::String(text)) => say(&plain(text)),
             Some(value) => say_json(value),
-            None => say(&call.view),
+            None => say(&plain(&call.view)),
         }
+    }
+    if let Some(kind) = call.kind.filter(|_| call.ok) {
+        warn(&format!("`{}` failed ({kind}), and a value of the manifest takes its place", call.tool));
     }
     match report.outcome() {
         Outcome::Cancelled => Exit::with(130),

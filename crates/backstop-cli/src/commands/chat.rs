@@ -7,21 +7,19 @@ use std::{
 };
 
 use anstyle::{AnsiColor, Style};
-use backstop::{CancellationToken, Message, Observer, Outcome};
+use backstop::{CancellationToken, Message, Observer};
 
-use super::{Exit, agent, complain, say};
+use super::{Exit, agent, run::conclude};
 use crate::{
-    args::ModelFlags,
-    output::{
-        progress::{Progress, Shown},
-        report::ending,
-    },
-    signal,
+    args::{ModelFlags, Output},
+    output::progress::{Progress, Shown},
+    signal::Signals,
 };
 
 pub(crate) async fn run(file: &Path, model: &ModelFlags, verbose: bool) -> Result<Exit, Exit> {
     let agent = agent(file, model).await?;
     let terminal = std::io::stdin().is_terminal();
+    let watched = std::io::stdout().is_terminal();
     if terminal {
         let _ = writeln!(
             anstream::stderr(),
@@ -30,15 +28,16 @@ pub(crate) async fn run(file: &Path, model: &ModelFlags, verbose: bool) -> Resul
             agent.model_name()
         );
     }
+    let mut signals = Signals::listen();
     let mut messages: Vec<Message> = Vec::new();
     loop {
         let line = tokio::select! {
             line = read_line(terminal) => line?,
-            () = signal::interrupted() => return Ok(Exit::with(130)),
+            () = signals.next() => return Ok(Exit::with(130)),
         };
         let Some(line) = line.filter(|line| !line.trim().is_empty()) else { return Ok(Exit::with(0)) };
         messages.push(Message::user(line));
-        let shown = Shown { answer: true, events: false, verbose };
+        let shown = Shown { answer: watched, events: false, verbose };
         let progress = Arc::new(Progress::new(shown));
         let token = CancellationToken::new();
         let turn = agent
@@ -47,15 +46,11 @@ pub(crate) async fn run(file: &Path, model: &ModelFlags, verbose: bool) -> Resul
             .stream(true)
             .cancel(token.clone())
             .drive();
-        let report = signal::cancelling(&token, turn).await;
+        let report = signals.cancelling(&token, turn).await;
         let streamed = progress.has_streamed();
         progress.finish();
         let report = report.map_err(|error| Exit::error(&error))?;
-        match report.outcome() {
-            Outcome::Answered { text } if !streamed => say(text),
-            Outcome::Answered { .. } => {}
-            other => complain(&ending(other)),
-        }
+        conclude(&report, Output::default(), streamed);
         // Balanced whatever happened, so the conversation goes on.
         messages = report.messages();
     }

@@ -1,10 +1,13 @@
 //! `backstop check`.
 
-use std::{io::Write, path::PathBuf};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use backstop::{
     ManifestFile, Overrides, agent_from_manifest,
-    manifest::{ProcessEnvironment, Severity},
+    manifest::{Diagnostic, ProcessEnvironment, Severity},
 };
 use serde_json::{Value, json};
 
@@ -12,64 +15,112 @@ use super::{Exit, complain, say, say_json, warn, with_causes};
 use crate::output::diagnostics;
 
 pub(crate) async fn run(files: &[PathBuf], json: bool, strict: bool) -> Result<Exit, Exit> {
-    let (mut errors, mut warnings) = (0, 0);
-    let mut documents = Vec::new();
+    let mut all = Vec::new();
     for file in files {
-        let read = match ManifestFile::read(file, &ProcessEnvironment) {
-            Ok(read) => read,
-            Err(error) => {
-                errors += 1;
-                let problem = with_causes(&error);
-                if json {
-                    documents.push(json!({"file": file.display().to_string(), "errors": 1, "warnings": 0,
-                        "diagnostics": [], "problems": [problem]}));
-                } else {
-                    complain(&problem);
-                }
-                continue;
-            }
-        };
-        let count = |severity| read.diagnostics.iter().filter(|found| found.severity == severity).count();
-        errors += count(Severity::Error);
-        warnings += count(Severity::Warning);
+        let checked = check(file).await;
         if !json {
-            let _ =
-                write!(anstream::stderr(), "{}", diagnostics::rendered(file, &read.text, &read.diagnostics));
+            checked.show();
         }
-        // What only shows when the agent is put together: schemas, a script.
-        let mut fatal = Vec::new();
-        let mut left_out = Vec::new();
-        if let Some(manifest) = &read.manifest {
-            match agent_from_manifest(manifest, &Overrides::default()).await {
-                Ok((agent, problems)) => {
-                    left_out.extend(problems.iter().map(|problem| with_causes(problem)));
-                    if !json && errors == 0 {
-                        let tools = agent.catalog().entries().len();
-                        say(&format!("{}: fine, {tools} tools", file.display()));
-                    }
-                }
-                Err(error) => fatal.push(with_causes(&error)),
-            }
-        }
-        errors += fatal.len();
-        warnings += left_out.len();
-        if json {
-            let mut document = diagnostics::document(file, &read.diagnostics);
-            if let Value::Object(fields) = &mut document {
-                fields.insert("problems".into(), fatal.iter().chain(&left_out).cloned().collect());
-            }
-            documents.push(document);
-        } else {
-            fatal.iter().for_each(|problem| complain(&format!("{}: {problem}", file.display())));
-            left_out.iter().for_each(|problem| warn(&format!("{}: {problem}", file.display())));
-        }
+        all.push(checked);
     }
+    let errors: usize = all.iter().map(Checked::errors).sum();
+    let warnings: usize = all.iter().map(Checked::warnings).sum();
     if json {
-        say_json(&json!({"errors": errors, "warnings": warnings, "files": documents}));
+        let files: Vec<Value> = all.iter().map(Checked::document).collect();
+        say_json(&json!({"errors": errors, "warnings": warnings, "files": files}));
     }
     Ok(Exit::with(match (errors, warnings) {
         (0, 0) => 0,
         (0, _) => u8::from(strict),
         _ => 2,
     }))
+}
+
+/// What was found in one file.
+struct Checked<'f> {
+    file: &'f Path,
+    /// What stands in it, where it could be read.
+    text: Option<String>,
+    diagnostics: Vec<Diagnostic>,
+    /// What only shows when the file is read or the agent put together, and leaves no agent.
+    fatal: Vec<String>,
+    /// The same, where it only leaves something out of the agent.
+    left_out: Vec<String>,
+    tools: usize,
+}
+
+async fn check(file: &Path) -> Checked<'_> {
+    let (text, diagnostics, fatal, left_out) = Default::default();
+    let mut checked = Checked { file, text, diagnostics, fatal, left_out, tools: 0 };
+    let read = match ManifestFile::read(file, &ProcessEnvironment) {
+        Ok(read) => read,
+        Err(error) => {
+            checked.fatal.push(with_causes(&error));
+            return checked;
+        }
+    };
+    checked.text = Some(read.text);
+    checked.diagnostics = read.diagnostics;
+    if let Some(manifest) = &read.manifest {
+        match agent_from_manifest(manifest, &Overrides::default()).await {
+            Ok((agent, problems)) => {
+                checked.tools = agent.catalog().entries().len();
+                checked.left_out.extend(problems.iter().map(|problem| with_causes(problem)));
+            }
+            Err(error) => checked.fatal.push(with_causes(&error)),
+        }
+    }
+    checked
+}
+
+impl Checked<'_> {
+    fn errors(&self) -> usize {
+        self.count(Severity::Error) + self.fatal.len()
+    }
+
+    fn warnings(&self) -> usize {
+        self.count(Severity::Warning) + self.left_out.len()
+    }
+
+    fn count(&self, severity: Severity) -> usize {
+        self.diagnostics.iter().filter(|found| found.severity == severity).count()
+    }
+
+    /// Problems go to stderr, what comes of them to stdout.
+    fn show(&self) {
+        let place = match &self.text {
+            Some(text) => {
+                let shown = diagnostics::rendered(self.file, text, &self.diagnostics);
+                let _ = write!(anstream::stderr(), "{shown}");
+                format!("{}: ", self.file.display())
+            }
+            // What is said about it names it.
+            None => String::new(),
+        };
+        self.fatal.iter().for_each(|problem| complain(&format!("{place}{problem}")));
+        self.left_out.iter().for_each(|problem| warn(&format!("{place}{problem}")));
+        let found = match (self.errors(), self.warnings()) {
+            (0, 0) => format!("fine, {}", counted(self.tools, "tool")),
+            (0, warnings) => {
+                format!("usable, {}, {}", counted(self.tools, "tool"), counted(warnings, "warning"))
+            }
+            (errors, 0) => counted(errors, "error"),
+            (errors, warnings) => format!("{}, {}", counted(errors, "error"), counted(warnings, "warning")),
+        };
+        say(&format!("{}: {found}", self.file.display()));
+    }
+
+    fn document(&self) -> Value {
+        json!({
+            "file": self.file.display().to_string(),
+            "errors": self.errors(),
+            "warnings": self.warnings(),
+            "diagnostics": self.diagnostics,
+            "problems": self.fatal.iter().chain(&self.left_out).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

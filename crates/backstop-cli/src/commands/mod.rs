@@ -20,7 +20,10 @@ use backstop::{
     manifest::{Environment, Manifest, ProcessEnvironment, SecretText},
 };
 
-use crate::{args::ModelFlags, output::diagnostics};
+use crate::{
+    args::ModelFlags,
+    output::{diagnostics, stdout},
+};
 
 /// Bytes that are read from stdin at most.
 const STDIN_CAP: u64 = 4 * 1024 * 1024;
@@ -74,7 +77,9 @@ impl Exit {
         if let Some(message) = self.message {
             complain(&message);
         }
-        ExitCode::from(self.code)
+        let Some(lost) = stdout::lost() else { return ExitCode::from(self.code) };
+        complain(&format!("stdout can't be written: {lost}"));
+        ExitCode::from(self.code.max(1))
     }
 }
 
@@ -90,9 +95,9 @@ pub(crate) fn warn(message: &str) {
     let _ = writeln!(anstream::stderr(), "{YELLOW}warning{YELLOW:#}: {message}");
 }
 
-/// Writes a line to stdout. A reader that has gone away is no reason to fail.
+/// Writes a text to stdout, and ends its last line.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(anstream::stdout(), "{text}");
+    stdout::write(&format!("{}\n", text.strip_suffix('\n').unwrap_or(text)));
 }
 
 /// Writes a JSON document to stdout.

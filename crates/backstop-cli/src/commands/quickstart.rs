@@ -9,7 +9,7 @@ use backstop::{
 use tokio::net::TcpListener;
 
 use super::{Exit, built, run::drive};
-use crate::{args::Output, output::diagnostics, shop, signal};
+use crate::{args::Output, output::diagnostics, shop, signal::Signals};
 
 const MANIFEST: &str = include_str!("../../../../examples/quickstart/backstop.yaml");
 const SCRIPT: &str = include_str!("../../../../examples/quickstart/script.yaml");
@@ -24,10 +24,11 @@ pub(crate) async fn run(prompt: &str, serve: Option<SocketAddr>, output: Output)
         .map_err(|error| Exit::failed(format!("the shop's address is not known: {error}")))?;
     let shop = shop::serve(listener);
     if serve.is_some() {
+        let mut signals = Signals::listen();
         note(&format!("the shop is at http://{address}, until Ctrl-C"));
         return tokio::select! {
             served = shop => Err(Exit::failed(format!("the shop ended: {served:?}"))),
-            () = signal::interrupted() => Ok(Exit::with(0)),
+            () = signals.next() => Ok(Exit::with(0)),
         };
     }
     let agent = async {

@@ -10,8 +10,9 @@ use crate::{
     output::{
         progress::{Progress, Shown},
         report::{ending, run_document},
+        stdout::plain,
     },
-    signal,
+    signal::Signals,
 };
 
 pub(crate) async fn run(
@@ -41,7 +42,7 @@ pub(crate) async fn drive(agent: &Agent, prompt: String, output: Output) -> Resu
         .stream(true)
         .cancel(token.clone())
         .drive();
-    let report = signal::cancelling(&token, run).await;
+    let report = Signals::listen().cancelling(&token, run).await;
     let streamed = progress.has_streamed();
     progress.finish();
     let report = report.map_err(|error| Exit::error(&error))?;
@@ -49,17 +50,18 @@ pub(crate) async fn drive(agent: &Agent, prompt: String, output: Output) -> Resu
     Ok(Exit::of_outcome(report.outcome()))
 }
 
-fn conclude(report: &RunReport, output: Output, streamed: bool) {
+/// Shows how a run ended: what was asked for on stdout, and what else there is to say on stderr.
+pub(crate) fn conclude(report: &RunReport, output: Output, streamed: bool) {
     if output.json {
         say_json(&run_document(report));
-        return;
     }
+    let silent = output.json || output.events || streamed;
     match report.outcome() {
-        Outcome::Answered { text } if !output.events && !streamed => say(text),
+        Outcome::Answered { text } if !silent => say(&plain(text)),
         Outcome::Answered { .. } | Outcome::Cancelled => {}
         Outcome::ModelFailed { error } => {
-            if let Some(partial) = error.partial().filter(|_| !output.events && !streamed) {
-                say(partial);
+            if let Some(partial) = error.partial().filter(|_| !silent) {
+                say(&plain(partial));
             }
             complain(&ending(report.outcome()));
         }

@@ -1,11 +1,10 @@
-//! What is wrong with a manifest, for people and for programs.
+//! What is wrong with a manifest, for people.
 
 use std::path::Path;
 
 use anstream::ColorChoice;
 use backstop::manifest::{Diagnostic, Severity};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceSpan};
-use serde_json::{Value, json};
 
 /// One diagnostic with the text that it is about.
 #[derive(Debug)]
@@ -68,15 +67,4 @@ pub(crate) fn rendered(file: &Path, text: &str, diagnostics: &[Diagnostic]) -> S
         out.push('\n');
     }
     out
-}
-
-/// The diagnostics of one file as `check --json` prints them.
-pub(crate) fn document(file: &Path, diagnostics: &[Diagnostic]) -> Value {
-    let count = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
-    json!({
-        "file": file.display().to_string(),
-        "errors": count(Severity::Error),
-        "warnings": count(Severity::Warning),
-        "diagnostics": diagnostics,
-    })
 }

@@ -3,3 +3,4 @@
 pub(crate) mod diagnostics;
 pub(crate) mod progress;
 pub(crate) mod report;
+pub(crate) mod stdout;

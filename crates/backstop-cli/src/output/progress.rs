@@ -10,6 +10,8 @@ use anstyle::{AnsiColor, Style};
 use backstop::{Delta, Event, Observer, OperatorView, Record, text};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::stdout;
+
 const DIM: Style = Style::new().dimmed();
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
@@ -37,6 +39,8 @@ pub(crate) struct Progress {
 struct State {
     turn: u32,
     calls: Vec<Call>,
+    /// Why the model failed last, until it is known what comes next. At the end it is the outcome, told elsewhere.
+    failed: Option<String>,
     /// Whether a piece of this turn's text is on stdout, and whether the last one ended a line.
     streamed: bool,
     line_open: bool,
@@ -82,7 +86,7 @@ impl Progress {
 
     fn close_line(&self, state: &mut State) {
         if std::mem::take(&mut state.line_open) {
-            let _ = writeln!(anstream::stdout());
+            stdout::write("\n");
         }
     }
 }
@@ -92,10 +96,7 @@ impl Observer for Progress {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match delta {
             Delta::Text(piece) if self.shown.answer => {
-                self.spinner.suspend(|| {
-                    let mut stdout = anstream::stdout();
-                    let _ = stdout.write_all(piece.as_bytes()).and_then(|()| stdout.flush());
-                });
+                self.spinner.suspend(|| stdout::write(&stdout::plain(piece)));
                 state.streamed = true;
                 state.line_open = !piece.ends_with('\n');
             }
@@ -110,9 +111,12 @@ impl Observer for Progress {
         if self.shown.events
             && let Ok(line) = serde_json::to_string(record)
         {
-            let _ = writeln!(anstream::stdout(), "{line}");
+            stdout::write(&format!("{line}\n"));
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(why) = state.failed.take() {
+            self.line(&mut state, WAIT, "↻", &format!("{why}: asking again"));
+        }
         match &record.event {
             Event::Started(_) => self.spinner.set_message("waiting for the model"),
             Event::ModelReplied { reply } => {
@@ -137,8 +141,9 @@ impl Observer for Progress {
                 }
             }
             Event::ModelFailed { error } => {
-                self.line(&mut state, BAD, "✗", &format!("the model failed: {error}"));
-                self.spinner.set_message("waiting for the model");
+                self.close_line(&mut state);
+                self.spinner.set_message(text::escaped(&error.to_string(), 160));
+                state.failed = Some(text::escaped(&error.to_string(), 300));
             }
             Event::ToolStarted { call, attempt } => {
                 let tool = match state.calls.iter_mut().find(|known| known.id == call.as_str()) {
@@ -171,7 +176,10 @@ impl Observer for Progress {
                 format!("attempt {next} in {}", text::duration(Duration::from_millis(wait)))
             }
             ("continue", _) => "the model is told".to_owned(),
+            ("substitute", _) => "a value of the manifest takes its place".to_owned(),
+            ("ask", _) => "a person is asked".to_owned(),
             ("stop", _) => "the run stops".to_owned(),
+            ("abort", _) => "the run ends".to_owned(),
             (other, _) => other.to_owned(),
         };
         let (style, mark) = if failure.wait_ms.is_some() { (WAIT, "↻") } else { (BAD, "✗") };
@@ -185,7 +193,10 @@ impl Observer for Progress {
         if self.shown.verbose {
             let mut lines = vec![format!("applied: {}, {}", failure.applied, failure.message)];
             lines.extend(
-                failure.said.iter().map(|said| format!("the service said: {}", text::escaped(said, 300))),
+                failure
+                    .said
+                    .iter()
+                    .map(|said| format!("in words for the model: {}", text::escaped(said, 300))),
             );
             lines.extend(
                 failure.causes.iter().map(|cause| format!("caused by: {}", text::escaped(cause, 300))),

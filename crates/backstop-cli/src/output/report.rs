@@ -29,22 +29,29 @@ fn call(call: &CallSummary) -> Value {
     })
 }
 
-/// The document of `call --json`.
-pub(crate) fn call_document(agent: &Agent, report: &RunReport, call: &CallSummary) -> Value {
-    let operator = report.failures().iter().rev().find(|failure| failure.call == call.id);
-    let error = operator.filter(|_| call.kind.is_some()).map(|operator| {
+/// The document of `call --json`. There is no call in it where the call has no result, such as when it waits for
+/// a person.
+pub(crate) fn call_document(agent: &Agent, report: &RunReport, call: Option<&CallSummary>) -> Value {
+    let failed = call.is_none_or(|call| call.kind.is_some());
+    let operator = report.failures().last().filter(|_| failed);
+    let error = operator.map(|operator| {
         json!({
             "kind": operator.kind,
             "class": operator.class,
             "applied": operator.applied,
             "retryable": is_retryable(agent, operator),
             "reference": operator.reference,
-            "model_view": call.view,
+            "model_view": call.map(|call| &call.view),
             "violations": operator.violations,
             "operator_view": operator,
         })
     });
-    json!({ "ok": call.ok, "output": call.output, "attempts": call.attempts, "error": error })
+    json!({
+        "ok": call.is_some_and(|call| call.ok),
+        "output": call.and_then(|call| call.output.as_ref()),
+        "attempts": call.map_or_else(|| operator.map_or(0, |operator| operator.attempt), |call| call.attempts),
+        "error": error,
+    })
 }
 
 /// Whether the same call may be made again: it may succeed then, and a second execution does no harm.

@@ -96,9 +96,9 @@ fn a_mistake_in_the_script_is_located() {
 }
 
 #[test]
-fn a_tool_that_no_model_can_be_shown_is_a_warning() {
+fn a_schema_that_can_not_be_used_is_an_error() {
     let manifest = format!(
-        "{FINE}toolsets:\n  shop:\n    http:\n      base_url: http://h\n      endpoints:\n        get: {{ path: /a, parameters: {{ id: {{ type: strin }} }} }}\n"
+        "{FINE}toolsets:\n  shop:\n    http:\n      base_url: http://h\n      endpoints:\n        get: {{ path: /a, parameters: {{ id: {{ schema: {{ $ref: 'http://h/s' }} }} }} }}\n"
     );
     let folder = Folder::new().with("odd.yaml", manifest).with("script.yaml", SCRIPT);
     let text = folder.backstop(&["check", "odd.yaml"]).run();

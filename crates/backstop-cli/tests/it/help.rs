@@ -25,5 +25,8 @@ fn an_unknown_command_is_a_usage_error() {
 #[test]
 fn the_version_is_told() {
     let ended = Folder::new().backstop(&["--version"]).run();
-    assert_eq!((ended.code, ended.stdout), (Some(0), concat!("backstop ", env!("CARGO_PKG_VERSION"), "\n").into()));
+    assert_eq!(
+        (ended.code, ended.stdout),
+        (Some(0), concat!("backstop ", env!("CARGO_PKG_VERSION"), "\n").into())
+    );
 }

@@ -10,6 +10,7 @@
 mod call;
 mod chat;
 mod check;
+mod fixture;
 mod help;
 mod init;
 mod interrupt;

@@ -58,7 +58,8 @@ pub(crate) fn json_reply(status: u16, body: &Value) -> Reply {
 
 /// The answer of a model, streamed in these pieces, to the end.
 pub(crate) fn answer(pieces: &[&str]) -> Reply {
-    let usage = json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}});
+    let usage =
+        json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}});
     let end = format!("{}{}data: [DONE]\n\n", event(&json!({}), Some("stop")), data(&usage));
     whole(200, "text/event-stream", &format!("{}{end}", said(pieces)))
 }
@@ -66,7 +67,8 @@ pub(crate) fn answer(pieces: &[&str]) -> Reply {
 /// A call that a model makes.
 pub(crate) fn calls(tool: &str, arguments: &Value) -> Reply {
     let function = json!({"name": tool, "arguments": arguments.to_string()});
-    let delta = json!({"tool_calls": [{"index": 0, "id": "call_a", "type": "function", "function": function}]});
+    let delta =
+        json!({"tool_calls": [{"index": 0, "id": "call_a", "type": "function", "function": function}]});
     let body = format!("{}{}data: [DONE]\n\n", event(&delta, None), event(&json!({}), Some("tool_calls")));
     whole(200, "text/event-stream", &body)
 }
@@ -173,7 +175,8 @@ fn read(connection: &TcpStream) -> Option<Request> {
         let Some((name, value)) = header.trim_end().split_once(": ") else { break };
         headers.push((name.to_owned(), value.to_owned()));
     }
-    let request = Request { line: line.trim_end_matches("\r\n").replace(" HTTP/1.1", ""), headers, body: Value::Null };
+    let request =
+        Request { line: line.trim_end_matches("\r\n").replace(" HTTP/1.1", ""), headers, body: Value::Null };
     let length = request.header("content-length").map_or(0, |length| length.parse().unwrap());
     let mut body = vec![0; length];
     from.read_exact(&mut body).ok()?;

@@ -8,7 +8,7 @@ use std::{
     path::PathBuf,
     process::{Child, Command, Stdio},
     sync::{
-        LazyLock,
+        Arc, LazyLock,
         mpsc::{Receiver, Sender, channel},
     },
     thread,
@@ -22,11 +22,11 @@ use tempfile::TempDir;
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A folder of its own, in which commands run.
-pub(crate) struct Folder(TempDir);
+pub(crate) struct Folder(Arc<TempDir>);
 
 impl Folder {
     pub(crate) fn new() -> Self {
-        Self(TempDir::new().unwrap())
+        Self(Arc::new(TempDir::new().unwrap()))
     }
 
     /// Adds a file.
@@ -53,7 +53,12 @@ impl Folder {
             true => format!(" '{argument}'"),
             false => format!(" {argument}"),
         });
-        Invocation { command, shown: format!("backstop{}", quoted.collect::<String>()), stdin: None }
+        Invocation {
+            command,
+            shown: format!("backstop{}", quoted.collect::<String>()),
+            stdin: None,
+            folder: Arc::clone(&self.0),
+        }
     }
 }
 
@@ -63,6 +68,7 @@ pub(crate) struct Invocation {
     command: Command,
     shown: String,
     stdin: Option<Vec<u8>>,
+    folder: Arc<TempDir>,
 }
 
 impl Invocation {
@@ -101,7 +107,13 @@ impl Invocation {
             forward(stderr, Stream::Stderr, to);
         }
         let deadline = Instant::now() + DEADLINE;
-        Running { child, lines, deadline, ended: Ended { shown: self.shown, ..Ended::default() } }
+        Running {
+            _folder: self.folder,
+            child,
+            lines,
+            deadline,
+            ended: Ended { shown: self.shown, ..Ended::default() },
+        }
     }
 
     pub(crate) fn run(self) -> Ended {
@@ -130,6 +142,8 @@ fn forward(from: impl Read + Send + 'static, stream: Stream, to: Sender<(Stream,
 
 /// A command that runs. It is killed when the test is done with it.
 pub(crate) struct Running {
+    /// It is there as long as the command runs.
+    _folder: Arc<TempDir>,
     child: Child,
     lines: Receiver<(Stream, String)>,
     deadline: Instant,
@@ -155,7 +169,9 @@ impl Running {
 
     pub(crate) fn wait(mut self) -> Ended {
         while self.next_line() {}
-        self.ended.code = self.child.wait().unwrap().code();
+        let status = self.child.wait().unwrap();
+        assert!(status.code().is_some(), "{status}:\n{}", self.ended);
+        self.ended.code = status.code();
         std::mem::take(&mut self.ended)
     }
 
@@ -210,7 +226,8 @@ impl fmt::Display for Ended {
                 (r"error reference: [0-9a-f]{8}", "error reference: 1a2b3c4d"),
                 (r#""reference": "[0-9a-f]{8}""#, r#""reference": "1a2b3c4d""#),
                 (r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "RUN"),
-                (r"127\.0\.0\.1:[0-9]{5}", "127.0.0.1:PORT"),
+                // The ports that the system gives out.
+                (r"127\.0\.0\.1:[3-6][0-9]{4}", "127.0.0.1:PORT"),
                 (r"\b[0-9]+ ms\b", "N ms"),
                 (r"in [0-9.]+ (milliseconds|seconds?)", "in TIME"),
                 (r#""(at|seed|elapsed_ms|wait_ms)": ?[0-9]+"#, r#""$1": 0"#),

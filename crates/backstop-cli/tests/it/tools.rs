@@ -49,6 +49,7 @@ fn an_agent_may_have_none() {
 
 #[test]
 fn a_broken_manifest_has_no_tools() {
-    let folder = Folder::new().with("backstop.yaml", "version: 1\nname: a\nmodel: { provider: opneai, name: m }\n");
+    let folder =
+        Folder::new().with("backstop.yaml", "version: 1\nname: a\nmodel: { provider: opneai, name: m }\n");
     assert_snapshot!(folder.backstop(&["tools", "backstop.yaml"]).run());
 }

@@ -203,6 +203,11 @@ impl<'a> ViewFacts<'a> {
                 (Some(_), Some(find)) => {
                     format!("Call {find} to find a valid one, then call {tool} again.")
                 }
+                // A small model that is told to try another id counts up from the one that it had.
+                (Some(pointer), None) if error.kind() == ToolErrorKind::NotFound => format!(
+                    "Do not guess another \"{}\": use one that you were given, or tell the user.",
+                    crate::schema::place_in_words(pointer)
+                ),
                 (Some(pointer), None) => format!(
                     "Call {tool} again with another \"{}\", or tell the user.",
                     crate::schema::place_in_words(pointer)

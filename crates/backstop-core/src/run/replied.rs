@@ -18,6 +18,7 @@ use crate::{
 
 impl Run {
     pub(super) fn replied(&mut self, attempt: u32, reply: &ModelReply) -> Phase {
+        self.turns += 1;
         self.usage += reply.usage;
         let text = reply.text.as_deref().filter(|text| !text.trim().is_empty());
         let fail = |kind: ModelErrorKind, detail: &str| {
@@ -35,7 +36,6 @@ impl Run {
                 return fail(ModelErrorKind::CutAtTokenLimit, "the reply ended with finish reason `length`");
             }
             (_, [], Some(text)) => {
-                self.turns += 1;
                 let (text, extra) = (text.to_owned(), reply.extra.clone());
                 self.transcript.extend([Message::Assistant {
                     text: Some(text.clone()),
@@ -50,7 +50,6 @@ impl Run {
             }
             (_, [_, ..], _) => {}
         }
-        self.turns += 1;
         let mut turn = Turn {
             text: reply.text.clone().filter(|text| !text.is_empty()),
             extra: reply.extra.clone(),

@@ -248,7 +248,7 @@ fn an_argument_that_names_nothing_leads_to_the_tool_that_finds_a_right_one() {
     assert_eq!(
         view("files_edit", Effect::Mutating, &at(ToolError::not_found(""), "file not found: notes/x.txt")),
         "Invalid value for parameter \"path\" of tool \"files_edit\": file not found: notes/x.txt\n\
-         Call files_edit again with another \"path\", or tell the user."
+         Do not guess another \"path\": use one that you were given, or tell the user."
     );
 }
 

@@ -8,7 +8,7 @@ use url::Url;
 use super::{
     header::{Header, credential, headers},
     name::LONGEST,
-    url::{HttpUrl, base_url},
+    url::{HttpUrl, url_with_query},
 };
 use crate::{
     context::Secrets,
@@ -118,7 +118,7 @@ fn provider(at: &At<'_>) -> Option<Provider> {
 fn open_ai(fields: &Fields<'_>) -> Option<ModelConfig> {
     no_effect(fields, &["script"], "openai");
     let url = match fields.get("base_url") {
-        Some(at) => base_url(at),
+        Some(at) => url_with_query(at),
         None => default_url(fields),
     };
     let key = fields.get("api_key").and_then(|at| credential(at, Secrets::Optional));

@@ -57,6 +57,18 @@ impl Serialize for HttpUrl {
 
 /// Reads the URL that paths are added to.
 pub(super) fn base_url(at: &At<'_>) -> Option<Spanned<HttpUrl>> {
+    let url = url_with_query(at)?;
+    if url.value.as_url().query().is_some() {
+        let hint = "for a constant query parameter, declare it with `const`";
+        let message = "a base URL has no query and no fragment";
+        at.report(Diagnostic::error(code::INVALID_URL, message).hint(hint));
+        return None;
+    }
+    Some(url)
+}
+
+/// Reads a URL whose query goes along with every request, such as `?api-version=`.
+pub(super) fn url_with_query(at: &At<'_>) -> Option<Spanned<HttpUrl>> {
     let text = at.text()?;
     let invalid = |reason: String| Diagnostic::error(code::INVALID_URL, reason);
     // The text is not shown anywhere: it may hold a password.
@@ -76,9 +88,8 @@ pub(super) fn base_url(at: &At<'_>) -> Option<Spanned<HttpUrl>> {
         );
         return None;
     }
-    if url.query().is_some() || url.fragment().is_some() {
-        let hint = "for a constant query parameter, declare it with `const`";
-        at.report(invalid("a base URL has no query and no fragment".into()).hint(hint));
+    if url.fragment().is_some() {
+        at.report(invalid("a base URL has no fragment".into()));
         return None;
     }
     if let Some(password) = url.password().filter(|password| !password.is_empty()) {

@@ -77,6 +77,12 @@ impl Media {
     }
 }
 
+/// Whether a text has tags in it: many small services call plain text HTML.
+pub(crate) fn has_markup(text: &str) -> bool {
+    let tag = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!'));
+    text.split('<').skip(1).any(tag)
+}
+
 /// Whether a text is a page for people.
 pub(crate) fn looks_like_html(text: &str) -> bool {
     let start: String = text.trim_start().chars().take(200).collect::<String>().to_ascii_lowercase();

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     Endpoint,
     body::{self, Body},
-    media::{Media, looks_like_html},
+    media::{Media, has_markup, looks_like_html},
     status, transport,
 };
 
@@ -79,7 +79,7 @@ fn output(
     }
     match text {
         // A login or an error page under a good status: nothing in it is the result that was asked for.
-        Some(text) if media.is_html() || looks_like_html(&text) => {
+        Some(text) if (media.is_html() && has_markup(&text)) || looks_like_html(&text) => {
             let shown = format!("`{}`", escaped(&text, SHOWN_CAP));
             Err(unusable(exchange, &media, &shown, "data, not a page for people"))
         }

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use backstop_core::{Applied, ErrorClass, ToolError, ToolErrorKind, text::escaped};
 use reqwest::{
-    Method, Response,
+    Method, Response, StatusCode,
     header::{HeaderMap, LOCATION, WWW_AUTHENTICATE},
 };
 
@@ -26,7 +26,8 @@ pub(crate) fn kind_of(status: u16, names_something: bool) -> ToolErrorKind {
         403 if names_something => ToolErrorKind::AccessDenied,
         403 => ToolErrorKind::Unauthenticated,
         404 | 410 => ToolErrorKind::NotFound,
-        405 | 407 | 501 => ToolErrorKind::Misconfigured,
+        // An address that has moved is for an operator to mend: nothing that the model writes can.
+        300..=303 | 305..=399 | 405 | 407 | 501 => ToolErrorKind::Misconfigured,
         409 | 412 | 423 => ToolErrorKind::Conflict,
         429 => ToolErrorKind::RateLimited,
         // Too early: the service did not look at it.
@@ -62,9 +63,14 @@ pub(super) fn failure(exchange: &Exchange<'_>, response: &Response, body: &Body)
         said_in(&media, &text, body.cut, code)
     };
 
-    let mut error = ToolError::new(kind, detail(exchange, response, &text))
-        .with_status(code)
-        .with_applied(applied(kind, code, &endpoint.method));
+    let mut detail = detail(exchange, response, &text);
+    if kind == ToolErrorKind::Misconfigured
+        && let Some(words) = said.words.as_deref().filter(|_| status.is_redirection())
+    {
+        detail.push_str(&format!(", {words}"));
+    }
+    let mut error =
+        ToolError::new(kind, detail).with_status(code).with_applied(applied(kind, code, &endpoint.method));
     // What concerns an operator stays with operators: a service may repeat half of a key in such a text.
     if let Some(words) = said.words.filter(|_| kind.class() != ErrorClass::Operator) {
         error = error.say(words);
@@ -107,6 +113,9 @@ fn detail(exchange: &Exchange<'_>, response: &Response, text: &str) -> String {
 
 /// Names the host alone: path and query of a redirect may hold tokens.
 fn redirect(response: &Response) -> String {
+    if response.status() == StatusCode::NOT_MODIFIED {
+        return "what the call names has not changed".into();
+    }
     let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
     let target = location.and_then(|location| response.url().join(location).ok());
     match target.as_ref().and_then(|target| target.host_str()) {

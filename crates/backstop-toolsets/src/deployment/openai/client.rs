@@ -138,6 +138,10 @@ impl OpenAiModel {
         }
         let kind =
             response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        // A page under a good status: somebody else listens at this address.
+        if kind.starts_with("text/html") {
+            return Err(error::not_a_model(&self.endpoint, kind));
+        }
         // A server may answer in one piece where it was asked for a stream, and the other way round.
         let streamed = if sink.is_some() {
             !kind.starts_with("application/json")

@@ -73,6 +73,13 @@ pub(super) fn cut(endpoint: &str, cause: reqwest::Error) -> ModelError {
     ModelError::new(kind, format!("{endpoint} {what}")).with_source(&cause.without_url())
 }
 
+/// A good status with a page for people.
+pub(super) fn not_a_model(endpoint: &str, kind: &str) -> ModelError {
+    let kind = backstop_core::text::escaped(kind, 60);
+    let detail = format!("{endpoint} answered `{kind}`: check the base URL, which usually ends in /v1");
+    ModelError::new(backstop_core::ModelErrorKind::Misconfigured, detail)
+}
+
 /// The reply is more than we take.
 pub(super) fn too_large(endpoint: &str, what: &str, cap: usize) -> ModelError {
     ModelError::new(Kind::MalformedReply, format!("{what} of {endpoint} is larger than {cap} bytes"))

@@ -1,0 +1,18 @@
+//! The `backstop` command against real programs: a small language model behind llama.cpp's server, httpbin, the types
+//! of the `openai` package and applications of the DIAL SDK. `scripts/counterparts` installs them.
+//!
+//! Each program is started once, by the one test that needs it; what is checked there has a name in its assertions.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests are tests; clippy only exempts the functions themselves"
+)]
+
+mod dial;
+mod httpbin;
+mod llama;
+mod server;
+mod shell;
+mod strict_openai;
