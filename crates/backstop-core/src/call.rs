@@ -45,6 +45,7 @@ pub struct ValidCall {
     pub(crate) toolset: usize,
     pub(crate) entry: usize,
     pub(crate) arguments: Map<String, Value>,
+    pub(crate) mended: Option<String>,
 }
 
 impl ValidCall {
@@ -76,6 +77,12 @@ impl ValidCall {
     /// The arguments, defaults applied.
     pub fn arguments(&self) -> &Map<String, Value> {
         &self.arguments
+    }
+
+    /// What the model is told where the call is made with other arguments than it wrote: only by declared
+    /// [rules](crate::schema::ArgumentRules).
+    pub fn mended(&self) -> Option<&str> {
+        self.mended.as_deref()
     }
 
     /// The arguments, taken out.

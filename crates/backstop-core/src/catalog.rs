@@ -12,7 +12,7 @@ use crate::{
     call::{ToolCall, ValidCall},
     error::{ToolError, ToolErrorKind},
     policy::Strategy,
-    schema::{CompiledSchema, SchemaError, Subject, decode, invalid_arguments},
+    schema::{ArgumentRules, CompiledSchema, SchemaError, Subject, decode, invalid_arguments},
     spec::{Effect, ToolSpec},
     text,
 };
@@ -32,6 +32,8 @@ pub struct ToolPolicy {
     pub timeout: Option<Duration>,
     /// What happens with its failures, first match first.
     pub strategies: Vec<Strategy>,
+    /// What may be changed about its arguments.
+    pub arguments: ArgumentRules,
 }
 
 /// One tool on offer.
@@ -230,13 +232,15 @@ impl Catalog {
         let Some(entry) = self.entries.get(index) else {
             return Err(self.unknown_tool(&call.name, &call.arguments.0));
         };
+        let (arguments, mended) = entry.arguments(&call.arguments.0)?;
         Ok(ValidCall {
             id: call.id.clone(),
             tool: entry.name.clone(),
             own_name: entry.spec.name.clone(),
             toolset: entry.toolset,
             entry: index,
-            arguments: entry.arguments(&call.arguments.0)?,
+            arguments,
+            mended,
         })
     }
 
@@ -291,28 +295,49 @@ impl Catalog {
 }
 
 impl CatalogEntry {
-    /// The arguments of a call of this tool: decoded, defaults applied, valid.
-    fn arguments(&self, raw: &str) -> Result<Map<String, Value>, ToolError> {
+    /// The arguments of a call of this tool: decoded, defaults applied, valid; and what was changed about them by
+    /// declared rules.
+    fn arguments(&self, raw: &str) -> Result<(Map<String, Value>, Option<String>), ToolError> {
         let subject = Subject { tool: &self.name, effect: self.spec.effect, schema: &self.schema };
-        let decoded = decode(&self.name, &self.schema, raw).map_err(|malformed| {
-            let fits = |arguments: &Map<String, Value>| self.fits(arguments);
-            let mended = malformed.one_reading.filter(fits).and_then(|mended| subject.spelled_out(&mended));
-            let step = "Send all arguments again as one JSON object.".to_owned();
-            malformed.error.with_next_step(match mended {
-                Some(mended) => format!("{step} {mended}"),
-                None => step,
-            })
-        })?;
-        let mut arguments = decoded;
+        let rules = self.policy.arguments;
+        let mut changes = Vec::new();
+        let mut arguments = match decode(&self.name, &self.schema, raw) {
+            Ok(arguments) => arguments,
+            Err(malformed) => match malformed.one_reading {
+                Some(read) if rules.repair => {
+                    changes.push("syntax".to_owned());
+                    read
+                }
+                read => {
+                    let read = read.filter(|read| self.fits(read));
+                    let step = "Send all arguments again as one JSON object.".to_owned();
+                    return Err(malformed.error.with_next_step(
+                        match read.and_then(|read| subject.spelled_out(&read)) {
+                            Some(mended) => format!("{step} {mended}"),
+                            None => step,
+                        },
+                    ));
+                }
+            },
+        };
         self.schema.apply_defaults(&mut arguments);
-        let arguments = Value::Object(arguments);
+        let mut arguments = Value::Object(arguments);
+        if rules.coerce {
+            let asked = arguments.clone();
+            let places = self.schema.coerce(&mut arguments);
+            if self.schema.is_valid(&arguments) {
+                changes.extend(places);
+            } else {
+                // What does not become valid is reported as it came.
+                arguments = asked;
+            }
+        }
         if !self.schema.is_valid(&arguments) {
             return Err(invalid_arguments(&subject, &arguments));
         }
-        match arguments {
-            Value::Object(arguments) => Ok(arguments),
-            _ => Ok(Map::new()),
-        }
+        let Value::Object(arguments) = arguments else { return Ok((Map::new(), None)) };
+        let note = (!changes.is_empty()).then(|| subject.mended_note(&arguments, &changes));
+        Ok((arguments, note))
     }
 
     fn fits(&self, arguments: &Map<String, Value>) -> bool {

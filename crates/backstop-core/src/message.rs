@@ -77,6 +77,14 @@ pub struct PastCall {
 pub enum ResultContent {
     /// The tool's output.
     Output(ToolOutput),
+    /// The tool's output, of a call that was made with other arguments than the model wrote, with what it reads
+    /// about that.
+    Mended {
+        /// The output.
+        output: ToolOutput,
+        /// What the model reads about the arguments.
+        note: String,
+    },
     /// The model view of a failure.
     Failure(ModelView),
     /// A declared value in place of the output, with what the model reads about it.
@@ -94,7 +102,9 @@ impl ResultContent {
         match self {
             Self::Output(output) => output.model_text(),
             Self::Failure(view) => view.as_str().to_owned(),
-            Self::Substitute { output, note } => format!("{note}\n{}", output.model_text()),
+            Self::Mended { output, note } | Self::Substitute { output, note } => {
+                format!("{note}\n{}", output.model_text())
+            }
         }
     }
 }

@@ -155,8 +155,7 @@ impl Driver<'_> {
             if self.cancel.is_some_and(CancellationToken::is_cancelled) {
                 return self.record(Event::Cancelled).await;
             }
-            let (call, attempt) = (start.call.id().clone(), start.attempt);
-            self.record(Event::ToolStarted { call, attempt }).await?;
+            self.record(start.started()).await?;
             let toolset = self.toolsets.get(start.call.toolset()).cloned();
             self.running.start(toolset, self.run.id(), start);
         }

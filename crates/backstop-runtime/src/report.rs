@@ -109,9 +109,11 @@ impl RunReport {
             .map(|call| {
                 let content = results.get(&call.id);
                 let output = match content {
-                    Some(ResultContent::Output(output) | ResultContent::Substitute { output, .. }) => {
-                        Some(output.to_value())
-                    }
+                    Some(
+                        ResultContent::Output(output)
+                        | ResultContent::Mended { output, .. }
+                        | ResultContent::Substitute { output, .. },
+                    ) => Some(output.to_value()),
                     Some(ResultContent::Failure(_)) | None => None,
                 };
                 let text = arguments.get(&call.id).copied().unwrap_or("{}");

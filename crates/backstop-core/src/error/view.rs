@@ -31,6 +31,14 @@ impl ModelView {
     }
 }
 
+impl ModelView {
+    /// This view, and what the model reads about the arguments of the call.
+    pub(crate) fn with_note(self, note: &str) -> Self {
+        let note = text::head(note, VIEW_CAP / 2);
+        Self(format!("{}\n{note}", text::head(&self.0, VIEW_CAP - note.len() - 1)))
+    }
+}
+
 impl fmt::Display for ModelView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -108,7 +108,10 @@ impl Turn {
             let name =
                 call.valid.as_ref().map_or_else(|| replayable_name(&call.asked.name), |v| v.tool.clone());
             let raw = call.asked.arguments.0;
+            let mended = call.valid.as_ref().filter(|valid| valid.mended.is_some());
+            let mended = mended.and_then(|valid| serde_json::to_string(&valid.arguments).ok());
             let arguments = match call.replayable {
+                _ if mended.is_some() => mended.unwrap_or_default(),
                 true if raw.trim().is_empty() || raw.trim() == "null" => "{}".to_owned(),
                 true => raw,
                 false => stand_in(&raw),

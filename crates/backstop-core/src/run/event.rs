@@ -35,6 +35,9 @@ pub enum Event {
         call: CallId,
         /// The attempt, counted from 1.
         attempt: u32,
+        /// What was changed about the arguments by declared rules, where something was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mended: Option<String>,
     },
     /// An attempt of a call ended.
     ToolFinished {

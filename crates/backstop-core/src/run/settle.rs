@@ -65,7 +65,11 @@ impl Run {
             let facts = ViewFacts::new(failure.tool, effect, reference)
                 .find_with(entry.and_then(|entry| entry.spec.find_with.as_deref()))
                 .check_with(entry.and_then(|entry| entry.spec.check_with.as_deref()));
-            ResultContent::Failure(facts.view(error, instructions))
+            let view = facts.view(error, instructions);
+            ResultContent::Failure(match call.valid.as_ref().and_then(|valid| valid.mended.as_deref()) {
+                Some(note) => view.with_note(note),
+                None => view,
+            })
         };
         let state = match decision {
             Decision::Retry { after } => {

@@ -318,7 +318,7 @@ impl Run {
             ) => Ok(()),
             (Phase::Model { .. }, _) => unexpected,
             (Phase::Tools(_), Event::ModelReplied { .. } | Event::ModelFailed { .. }) => unexpected,
-            (Phase::Tools(turn), Event::ToolStarted { call, attempt }) => {
+            (Phase::Tools(turn), Event::ToolStarted { call, attempt, .. }) => {
                 let state = turn.position(call).and_then(|index| turn.calls.get(index));
                 match state {
                     Some(known)
@@ -359,7 +359,10 @@ impl Run {
             Ok(output) => {
                 let Some(call) = turn.calls.get_mut(index) else { return };
                 self.repeats.succeeded(call.key, &output);
-                let content = ResultContent::Output(output);
+                let content = match call.valid.as_ref().and_then(|valid| valid.mended.clone()) {
+                    Some(note) => ResultContent::Mended { output, note },
+                    None => ResultContent::Output(output),
+                };
                 call.state = CallState::Settled(Settled { content, failure: None });
             }
             Err(error) => self.call_failed(turn, index, &error, elapsed_ms),

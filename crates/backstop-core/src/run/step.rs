@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Outcome, Question};
+use super::{Event, Outcome, Question};
 use crate::{call::ValidCall, id::Timestamp};
 
 /// What to do next. Exhaustive on purpose: a driver must handle all of it.
@@ -49,4 +49,15 @@ pub struct StartTool {
     pub timeout: Duration,
     /// The same for all attempts of this call; unique otherwise.
     pub idempotency_key: String,
+}
+
+impl StartTool {
+    /// The event that is applied before the attempt is made.
+    pub fn started(&self) -> Event {
+        Event::ToolStarted {
+            call: self.call.id().clone(),
+            attempt: self.attempt,
+            mended: self.call.mended().map(str::to_owned),
+        }
+    }
 }

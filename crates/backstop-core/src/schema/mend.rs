@@ -40,6 +40,11 @@ impl Mend {
         matches!(self.change, Change::Guess(_))
     }
 
+    /// Whether it takes what a text stands for, and no text.
+    pub(super) fn is_from_text(&self) -> bool {
+        matches!(&self.change, Change::Set(value) if !value.is_string())
+    }
+
     /// Where the argument is after it.
     pub(super) fn target(&self) -> String {
         match (&self.change, self.pointer.rsplit_once('/')) {

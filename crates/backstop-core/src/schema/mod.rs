@@ -3,6 +3,7 @@
 //!
 //! The only place that knows `jsonschema`, whose releases change its API often.
 
+mod coerce;
 mod compiled;
 mod decode;
 mod expected;
@@ -11,6 +12,7 @@ mod problem;
 mod report;
 mod violation;
 
+pub use coerce::ArgumentRules;
 pub use compiled::{CompiledSchema, SchemaError};
 pub use violation::{Violation, place_in_words};
 

@@ -36,6 +36,19 @@ impl Subject<'_> {
     }
 }
 
+impl Subject<'_> {
+    /// What the model reads about a call that was made with other arguments than it wrote.
+    pub(crate) fn mended_note(&self, arguments: &Map<String, Value>, changes: &[String]) -> String {
+        let changes = listed(changes);
+        let whole = serde_json::to_string(arguments).ok();
+        let whole = whole.filter(|text| !self.schema.has_secrets() && text.len() <= MENDED_CAP);
+        match whole {
+            Some(whole) => format!("The call was made as: {} {whole} (changed: {changes})", self.tool),
+            None => format!("The call was made with changes of: {changes}"),
+        }
+    }
+}
+
 /// The error for arguments that do not fit.
 pub(crate) fn invalid_arguments(subject: &Subject<'_>, arguments: &Value) -> ToolError {
     let problems = subject.schema.problems(arguments);

@@ -21,6 +21,7 @@ mod kit;
 mod names;
 mod properties;
 mod ride;
+mod rules;
 mod scenario;
 mod scenarios;
 mod strategies;

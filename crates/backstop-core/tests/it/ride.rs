@@ -246,7 +246,7 @@ impl Ride {
         }
         let attempt = start.attempt;
         self.running.insert(call.to_string(), start);
-        Event::ToolStarted { call, attempt }
+        Event::ToolStarted { call, attempt, mended: None }
     }
 
     fn tool_finishes(&mut self) -> Event {

@@ -123,7 +123,7 @@ impl World {
         let startable = self.startable();
         let (call, attempt) = startable.iter().find(|(id, _)| id == call).expect("the call may start");
         let call = backstop_core::CallId::new(call);
-        self.apply(Event::ToolStarted { call, attempt: *attempt }).unwrap();
+        self.apply(Event::ToolStarted { call, attempt: *attempt, mended: None }).unwrap();
     }
 
     pub(crate) fn next_step(&self) -> String {
