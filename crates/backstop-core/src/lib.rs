@@ -27,7 +27,7 @@ pub use error::{Applied, ErrorClass, ModelView, OperatorView, ToolError, ToolErr
 pub use id::{CallId, Reference, RunId, Timestamp};
 pub use message::{Message, Transcript};
 pub use model::{FinishReason, ModelError, ModelErrorKind, ModelReply, Usage};
-pub use policy::{Action, Backoff, Budget, Decision, Failure, Strategy, When, decide};
+pub use policy::{Action, Backoff, Budget, Decision, Failure, Strategy, When, decide, explain};
 pub use redact::Redactor;
 pub use run::{Definition, Event, Limit, Limits, Outcome, ProtocolError, Question, Record, Run, Step};
 pub use spec::{Effect, ToolSpec};

@@ -137,6 +137,11 @@ impl Agent {
         &self.name
     }
 
+    /// What its runs are made from.
+    pub fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
     /// The tools as the model sees them.
     pub fn catalog(&self) -> &Catalog {
         &self.definition.catalog

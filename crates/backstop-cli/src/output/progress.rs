@@ -145,7 +145,7 @@ impl Observer for Progress {
                 self.spinner.set_message(text::escaped(&error.to_string(), 160));
                 state.failed = Some(text::escaped(&error.to_string(), 300));
             }
-            Event::ToolStarted { call, attempt } => {
+            Event::ToolStarted { call, attempt, .. } => {
                 let tool = match state.calls.iter_mut().find(|known| known.id == call.as_str()) {
                     Some(known) => {
                         known.attempts = *attempt;

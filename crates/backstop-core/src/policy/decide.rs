@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Action, Backoff, Strategy};
+use super::{Action, Backoff, NoRetry, Strategy, Verdict};
 use crate::{
     error::{Applied, ErrorClass, ToolError, ToolErrorKind, ViewFacts},
     id::Reference,
@@ -120,31 +120,62 @@ impl Decision {
 /// assert!(matches!(decide(&failure, Effect::ReadOnly, &[], &budget), Decision::Retry { .. }));
 /// ```
 pub fn decide(failure: &Failure<'_>, effect: Effect, strategies: &[Strategy], budget: &Budget) -> Decision {
+    walk(failure, effect, strategies, budget, |_, _| ())
+}
+
+/// The way to the decision. `seen` is told what became of each strategy that is looked at, by its place, and of
+/// the usual rule.
+pub(super) fn walk(
+    failure: &Failure<'_>,
+    effect: Effect,
+    strategies: &[Strategy],
+    budget: &Budget,
+    mut seen: impl FnMut(Option<usize>, Verdict),
+) -> Decision {
     if failure.error.kind() == ToolErrorKind::Cancelled {
         return Decision::Abort;
     }
-    let mut usual_retries = budget.call_retries;
-    for strategy in strategies.iter().filter(|strategy| strategy.when.is_match(failure)) {
-        match &strategy.action {
-            Action::Retry { max, backoff } => {
-                if let Some(retry) = retry(failure, effect, *max, backoff, budget) {
-                    return retry;
+    let mut declared = false;
+    for (place, strategy) in strategies.iter().enumerate() {
+        if let Some(test) = strategy.when.failed_test(failure) {
+            seen(Some(place), Verdict::NotMatched(test));
+            continue;
+        }
+        let decision = match &strategy.action {
+            Action::Retry { max, backoff } => match retry(failure, effect, *max, backoff, budget) {
+                Ok(retry) => retry,
+                Err(why) => {
+                    // Whoever said how often to retry did not mean that often and then as usual.
+                    declared = true;
+                    seen(Some(place), Verdict::NotRetried(why));
+                    continue;
                 }
-                // Whoever said how often to retry did not mean that often and then as usual.
-                usual_retries = 0;
-            }
-            Action::Continue { instructions } => {
-                return Decision::Continue { instructions: instructions.clone() };
-            }
-            Action::Stop { message } => return Decision::Stop { message: message.clone() },
+            },
+            Action::Continue { instructions } => Decision::Continue { instructions: instructions.clone() },
+            Action::Stop { message } => Decision::Stop { message: message.clone() },
             Action::UseValue { value, note } => {
-                return Decision::Substitute { value: value.clone(), note: note.clone() };
+                Decision::Substitute { value: value.clone(), note: note.clone() }
             }
-            Action::AskHuman { question } => return Decision::Ask { question: question.clone() },
+            Action::AskHuman { question } => Decision::Ask { question: question.clone() },
+        };
+        seen(Some(place), Verdict::Decides);
+        return decision;
+    }
+    let usual = match refused(failure, effect) {
+        Some(why) => Err(why),
+        None if declared => Err(NoRetry::DeclaredAreAll),
+        None => retry(failure, effect, budget.call_retries, &Backoff::default(), budget),
+    };
+    match usual {
+        Ok(retry) => {
+            seen(None, Verdict::Decides);
+            retry
+        }
+        Err(why) => {
+            seen(None, Verdict::NotRetried(why));
+            Decision::Continue { instructions: None }
         }
     }
-    retry(failure, effect, usual_retries, &Backoff::default(), budget)
-        .unwrap_or(Decision::Continue { instructions: None })
 }
 
 /// A retry, where it is safe, not spent, and fits in the time that is left.
@@ -154,11 +185,34 @@ fn retry(
     max: u32,
     backoff: &Backoff,
     budget: &Budget,
-) -> Option<Decision> {
-    let allowed = is_safe_to_retry(failure, effect) && failure.attempt <= max && budget.run_retries > 0;
+) -> Result<Decision, NoRetry> {
+    if let Some(why) = refused(failure, effect) {
+        return Err(why);
+    }
+    if failure.attempt > max {
+        return Err(NoRetry::Spent { max });
+    }
+    if budget.run_retries == 0 {
+        return Err(NoRetry::RunSpent);
+    }
     let own = backoff.wait(failure.attempt, budget.jitter);
     let after = failure.error.retry_after().map_or(own, |asked| asked.max(own));
-    (allowed && after < budget.time).then_some(Decision::Retry { after })
+    if after >= budget.time {
+        return Err(NoRetry::NoTime { after });
+    }
+    Ok(Decision::Retry { after })
+}
+
+/// Why it is not safe to make a failed call again, if it is not.
+fn refused(failure: &Failure<'_>, effect: Effect) -> Option<NoRetry> {
+    let class = failure.error.class();
+    if class != ErrorClass::Transient {
+        Some(NoRetry::DoesNotPass(class))
+    } else if effect == Effect::Mutating && failure.error.applied() != Applied::No && !failure.keyed {
+        Some(NoRetry::MayHaveApplied)
+    } else {
+        None
+    }
 }
 
 /// Whether the runtime may make a failed call again: it may pass by itself, and a second execution does no harm.
@@ -166,6 +220,5 @@ fn retry(
 /// A call of a mutating tool that may have taken effect is never repeated, unless the upstream honours the
 /// idempotency key that it carries.
 pub fn is_safe_to_retry(failure: &Failure<'_>, effect: Effect) -> bool {
-    failure.error.class() == ErrorClass::Transient
-        && (effect != Effect::Mutating || failure.error.applied() == Applied::No || failure.keyed)
+    refused(failure, effect).is_none()
 }

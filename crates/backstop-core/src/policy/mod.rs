@@ -2,8 +2,12 @@
 
 mod backoff;
 mod decide;
+mod explain;
 mod strategy;
+mod words;
 
 pub use backoff::Backoff;
 pub use decide::{Budget, Decision, Failure, decide, is_safe_to_retry};
-pub use strategy::{Action, Strategy, TextMatch, When};
+pub use explain::{Explanation, NoRetry, Verdict, explain};
+pub use strategy::{Action, Strategy, TextMatch, When, WhenTest};
+pub use words::{stop_message, substitute_note};

@@ -140,19 +140,46 @@ impl When {
 
     /// Whether a failure is one of these.
     pub fn is_match(&self, failure: &Failure<'_>) -> bool {
+        self.failed_test(failure).is_none()
+    }
+
+    /// The first test that a failure does not pass; `None` for a failure that is one of these.
+    pub fn failed_test(&self, failure: &Failure<'_>) -> Option<WhenTest> {
         fn any<T: PartialEq>(wanted: &[T], found: Option<&T>) -> bool {
             wanted.is_empty() || found.is_some_and(|found| wanted.contains(found))
         }
         let error = failure.error;
-        any(&self.kinds, Some(&error.kind()))
-            && any(&self.classes, Some(&error.class()))
-            && any(&self.statuses, error.status().as_ref())
-            && any(&self.applied, Some(&error.applied()))
-            && (self.tools.is_empty()
-                || self.tools.iter().any(|tool| tool == failure.tool || tool == failure.own_name))
-            && (self.text.is_empty() || {
+        let is_named = |tool: &String| tool == failure.tool || tool == failure.own_name;
+        let failed = |passed: bool, test: WhenTest| (!passed).then_some(test);
+        failed(any(&self.kinds, Some(&error.kind())), WhenTest::Kind)
+            .or_else(|| failed(any(&self.classes, Some(&error.class())), WhenTest::Class))
+            .or_else(|| failed(any(&self.statuses, error.status().as_ref()), WhenTest::Status))
+            .or_else(|| failed(any(&self.applied, Some(&error.applied())), WhenTest::Applied))
+            .or_else(|| failed(self.tools.is_empty() || self.tools.iter().any(is_named), WhenTest::Tool))
+            .or_else(|| {
+                if self.text.is_empty() {
+                    return None;
+                }
                 let messages = failure.messages();
-                self.text.iter().all(|test| messages.iter().any(|message| test.is_match(message)))
+                let says = |test: &TextMatch| messages.iter().any(|message| test.is_match(message));
+                self.text.iter().position(|test| !says(test)).map(WhenTest::Text)
             })
     }
+}
+
+/// One test of a [`When`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenTest {
+    /// [`When::kinds`].
+    Kind,
+    /// [`When::classes`].
+    Class,
+    /// [`When::statuses`].
+    Status,
+    /// [`When::applied`].
+    Applied,
+    /// [`When::tools`].
+    Tool,
+    /// [`When::text`], by its place.
+    Text(usize),
 }

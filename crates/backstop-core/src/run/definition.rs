@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::{catalog::Catalog, policy::Strategy, run::Limits};
+use crate::{
+    catalog::{Catalog, CatalogEntry},
+    policy::Strategy,
+    run::Limits,
+};
 
 /// What a run is made from: data that does not change while it runs.
 #[derive(Debug, Default)]
@@ -35,5 +39,11 @@ impl Definition {
     pub fn fallback(mut self, strategies: Vec<Strategy>) -> Self {
         self.fallback = strategies;
         self
+    }
+
+    /// What is declared for the failures of a tool, or of a name that is not on offer.
+    pub fn strategies_for(&self, tool: Option<&CatalogEntry>) -> &[Strategy] {
+        let own = tool.map(|entry| entry.policy.strategies.as_slice()).unwrap_or_default();
+        if own.is_empty() { &self.fallback } else { own }
     }
 }

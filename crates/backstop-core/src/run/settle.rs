@@ -11,14 +11,10 @@ use crate::{
     error::{Applied, OperatorView, ToolError, ToolErrorKind, ViewFacts},
     id::Reference,
     message::ResultContent,
-    policy::{Budget, Decision, Failure, decide},
+    policy::{Budget, Decision, Failure, decide, stop_message, substitute_note},
     spec::Effect,
     text,
 };
-
-/// What the user reads when a strategy stops the run without words of its own.
-const STOPPED: &str = "A tool encountered an error and the agent was stopped. Please try again or contact your \
-                       administrator if the issue persists.";
 
 impl Run {
     /// Decides about a failed attempt of a call and carries it out.
@@ -30,8 +26,7 @@ impl Run {
             call.valid.as_ref().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
         let entry = entry.or_else(|| self.definition.catalog.get(&call.asked.name));
         let effect = entry.map_or(Effect::ReadOnly, |entry| entry.spec.effect);
-        let own = entry.map(|entry| entry.policy.strategies.as_slice()).unwrap_or_default();
-        let strategies = if own.is_empty() { self.definition.fallback.as_slice() } else { own };
+        let strategies = self.definition.strategies_for(entry);
         let limits = &self.definition.limits;
         let failure = Failure {
             error,
@@ -81,16 +76,14 @@ impl Run {
                 CallState::Settled(Settled { content: view(instructions.as_deref()), failure: Some(facts) })
             }
             Decision::Substitute { value, note } => {
-                let note = note.unwrap_or_else(|| {
-                    format!("Tool \"{}\" failed; this value is served in its place:", failure.tool)
-                });
+                let note = substitute_note(note.as_deref(), failure.tool);
                 let content = ResultContent::Substitute { output: ToolOutput::Json(value), note };
                 CallState::Settled(Settled { content, failure: Some(facts) })
             }
             Decision::Ask { question } => CallState::Asking(question),
             Decision::Stop { message } => {
                 self.failed_calls += 1;
-                let message = message.unwrap_or_else(|| format!("{STOPPED} (error reference: {reference})"));
+                let message = stop_message(message.as_deref(), reference);
                 let content = view(None);
                 turn.ends(Outcome::Stopped { message, reference });
                 CallState::Settled(Settled { content, failure: Some(facts) })

@@ -19,7 +19,8 @@ fn catalog(rules: ArgumentRules) -> Catalog {
     });
     let mut policy = ToolPolicy::default();
     policy.arguments = rules;
-    let (catalog, problems) = Catalog::build(vec![CatalogSource::new("t", vec![(ToolSpec::new("t", schema), policy)])]);
+    let (catalog, problems) =
+        Catalog::build(vec![CatalogSource::new("t", vec![(ToolSpec::new("t", schema), policy)])]);
     assert!(problems.is_empty(), "{problems:?}");
     catalog
 }
@@ -47,14 +48,24 @@ fn nothing_is_changed_unless_it_is_declared() {
 fn safe_coercion_takes_what_a_text_stands_for_and_never_touches_a_string() {
     let rules = ArgumentRules::default().coerce();
     for (raw, arguments) in [
-        (r#"{"a":"3","b":"1","id":"12345678901234567890"}"#, json!({"a": 3, "b": 1, "id": "12345678901234567890"})),
+        (
+            r#"{"a":"3","b":"1","id":"12345678901234567890"}"#,
+            json!({"a": 3, "b": 1, "id": "12345678901234567890"}),
+        ),
         (r#"{"a":1.0}"#, json!({"a": 1})),
         (r#"{"on":"true"}"#, json!({"on": true})),
         (r#"{"tasks":"[{\"rank\":3.0}]","note":"[1,2]"}"#, json!({"tasks": [{"rank": 3}], "note": "[1,2]"})),
     ] {
         assert_eq!(read(rules, raw), Ok(arguments), "{raw}");
     }
-    for raw in [r#"{"a":"3.0"}"#, r#"{"a":"0x3"}"#, r#"{"a":"three"}"#, r#"{"id":5}"#, r#"{"tasks":"[1"}"#, r#"{"on":"yes"}"#] {
+    for raw in [
+        r#"{"a":"3.0"}"#,
+        r#"{"a":"0x3"}"#,
+        r#"{"a":"three"}"#,
+        r#"{"id":5}"#,
+        r#"{"tasks":"[1"}"#,
+        r#"{"on":"yes"}"#,
+    ] {
         assert_eq!(read(rules, raw), Err(ToolErrorKind::InvalidArguments), "{raw}");
     }
     for raw in [r#"{"a":1e400}"#, r#"{"a":3,}"#] {
@@ -68,7 +79,15 @@ fn syntax_is_repaired_only_where_it_has_one_reading() {
     for raw in [r#"{"a":3,}"#, "```json\n{\"a\":3}\n```", "{'a':3}", r#""{\"a\":3}""#] {
         assert_eq!(read(rules, raw), Ok(json!({"a": 3})), "{raw}");
     }
-    for raw in [r#"{"a":3"#, r#"{"a":"#, r#"{"a":3} {"a":4}"#, "{a:3}", "[3]", r#"{"id":"C:\proj"}"#, r#"{'id':'it's'}"#] {
+    for raw in [
+        r#"{"a":3"#,
+        r#"{"a":"#,
+        r#"{"a":3} {"a":4}"#,
+        "{a:3}",
+        "[3]",
+        r#"{"id":"C:\proj"}"#,
+        r#"{'id':'it's'}"#,
+    ] {
         assert_eq!(read(rules, raw), Err(ToolErrorKind::MalformedArguments), "{raw}");
     }
     // What was repaired is checked like anything else.

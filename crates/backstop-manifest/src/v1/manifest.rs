@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use backstop_core::{Limits, Redactor, Strategy, ToolPolicy};
+use backstop_core::{Limits, Redactor, Strategy, ToolPolicy, schema::ArgumentRules};
 
 use super::{
+    arguments::arguments,
     fallback::{Fallback, fallback},
     limits::limits,
     lint,
@@ -22,8 +23,17 @@ use crate::{
     span::Spanned,
 };
 
-const KEYS: &[&str] =
-    &["version", "name", "description", "instructions", "model", "limits", "toolsets", "fallback"];
+const KEYS: &[&str] = &[
+    "version",
+    "name",
+    "description",
+    "instructions",
+    "model",
+    "limits",
+    "toolsets",
+    "fallback",
+    "arguments",
+];
 const VERSION: u32 = 1;
 
 /// An agent as data: its model, its tools, and what happens when one of them fails.
@@ -68,6 +78,8 @@ pub struct Manifest {
     pub toolsets: Vec<ToolsetConfig>,
     /// What happens with failures of tools whose toolset has no list of its own either.
     pub fallback: Option<Fallback>,
+    /// What may be changed about the arguments of tools for which nothing is declared.
+    pub arguments: ArgumentRules,
     /// Every secret value that went into this manifest.
     pub secrets: Vec<SecretText>,
 }
@@ -118,7 +130,9 @@ impl Manifest {
     /// What the catalog needs to know about a tool beside its spec.
     pub fn policy_for(&self, toolset: &str, tool: &str) -> ToolPolicy {
         let mut policy = ToolPolicy::default();
-        policy.timeout = self.toolset(toolset).and_then(|toolset| toolset.settings(tool).timeout);
+        let settings = self.toolset(toolset).map(|toolset| toolset.settings(tool)).unwrap_or_default();
+        policy.timeout = settings.timeout;
+        policy.arguments = settings.arguments.unwrap_or(self.arguments);
         policy.strategies = self.strategies_for(toolset, tool);
         policy
     }
@@ -158,6 +172,7 @@ fn read(at: &At<'_>) -> Option<Manifest> {
     let toolsets = toolsets.unwrap_or_default();
     let toolsets = toolsets.iter().filter_map(|at| toolset(at, limits.wall_clock)).collect();
     let fallback = fields.get("fallback").and_then(fallback);
+    let arguments = fields.get("arguments").and_then(arguments).unwrap_or_default();
     Some(Manifest {
         source_name: String::new(),
         base_dir: PathBuf::new(),
@@ -168,6 +183,7 @@ fn read(at: &At<'_>) -> Option<Manifest> {
         limits,
         toolsets,
         fallback,
+        arguments,
         secrets: Vec::new(),
     })
 }

@@ -1,5 +1,6 @@
 //! Manifest version 1: what it holds, and how it is read.
 
+mod arguments;
 mod auth;
 mod fallback;
 mod header;

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use backstop_core::{Effect, ToolSpec};
+use backstop_core::{Effect, ToolSpec, schema::ArgumentRules};
 
 use super::{
+    arguments::arguments,
     fallback::{Fallback, fallback},
     http::{HttpConfig, HttpEndpoint, http},
     limits::too_long,
@@ -24,6 +25,7 @@ const KEYS: &[&str] = &[
     "agent",
     "deployment",
     "prefix",
+    "arguments",
     "timeout",
     "fallback",
     "effect",
@@ -31,7 +33,7 @@ const KEYS: &[&str] = &[
 ];
 const KINDS: &[&str] = &["http", "openapi", "mcp", "files", "agent", "deployment"];
 const SETTINGS_KEYS: &[&str] =
-    &["effect", "timeout", "description", "fallback", "parallel", "find_with", "check_with"];
+    &["effect", "timeout", "description", "fallback", "parallel", "find_with", "check_with", "arguments"];
 const PREFIX_CAP: usize = 32;
 
 /// Where some tools come from, and what is declared for them.
@@ -48,6 +50,8 @@ pub struct ToolsetConfig {
     pub fallback: Option<Fallback>,
     /// The effect of its tools that declare none.
     pub effect: Option<Effect>,
+    /// What may be changed about the arguments of its tools that declare nothing.
+    pub arguments: Option<ArgumentRules>,
     /// What is declared for single tools beside where they come from; it goes before what an endpoint says.
     pub tools: Vec<(Spanned<String>, ToolSettings)>,
     /// Where the tools come from.
@@ -76,6 +80,8 @@ pub struct ToolSettings {
     pub fallback: Option<Fallback>,
     /// Whether two calls of it may run at the same time.
     pub parallel: Option<bool>,
+    /// What may be changed about its arguments.
+    pub arguments: Option<ArgumentRules>,
     /// A tool of the same toolset that finds a valid argument.
     pub find_with: Option<String>,
     /// A tool of the same toolset that shows whether a call took effect.
@@ -91,6 +97,7 @@ impl ToolSettings {
             description: self.description.or_else(|| above.description.clone()),
             fallback: self.fallback.or_else(|| above.fallback.clone()),
             parallel: self.parallel.or(above.parallel),
+            arguments: self.arguments.or(above.arguments),
             find_with: self.find_with.or_else(|| above.find_with.clone()),
             check_with: self.check_with.or_else(|| above.check_with.clone()),
         }
@@ -106,8 +113,12 @@ impl ToolsetConfig {
         let endpoint = self.endpoint(tool);
         let own = endpoint.map_or_else(|| own.clone(), |endpoint| own.clone().or(&endpoint.settings));
         let usual = endpoint.map(|endpoint| endpoint.method.usual_effect());
-        let above =
-            ToolSettings { effect: self.effect.or(usual), timeout: self.timeout, ..ToolSettings::default() };
+        let above = ToolSettings {
+            effect: self.effect.or(usual),
+            timeout: self.timeout,
+            arguments: self.arguments,
+            ..ToolSettings::default()
+        };
         own.or(&above)
     }
 
@@ -147,6 +158,7 @@ pub(super) fn toolset(at: &At<'_>, wall_clock: Duration) -> Option<ToolsetConfig
     let timeout = timeout(&fields, wall_clock);
     let fallback = fields.get("fallback").and_then(fallback);
     let effect = fields.get("effect").and_then(effect);
+    let arguments = fields.get("arguments").and_then(arguments);
     let kind = kind(&fields, wall_clock);
     let names = fields.get("http").and_then(endpoint_names);
     if let Some(at) = fields.get("http")
@@ -161,7 +173,7 @@ pub(super) fn toolset(at: &At<'_>, wall_clock: Duration) -> Option<ToolsetConfig
         Some(prefix) => prefix?,
         None => String::new(),
     };
-    Some(ToolsetConfig { name, prefix, timeout, fallback, effect, tools, kind: kind? })
+    Some(ToolsetConfig { name, prefix, timeout, fallback, effect, arguments, tools, kind: kind? })
 }
 
 fn kind(fields: &Fields<'_>, wall_clock: Duration) -> Option<ToolsetKind> {
@@ -244,6 +256,7 @@ pub(super) fn settings_of(fields: &Fields<'_>, names: Option<&[String]>) -> Tool
     };
     ToolSettings {
         fallback: fields.get("fallback").and_then(fallback),
+        arguments: fields.get("arguments").and_then(arguments),
         find_with: other("find_with"),
         check_with: other("check_with"),
         ..ToolSettings::default()

@@ -8,6 +8,7 @@
     reason = "helpers of tests are tests; clippy only exempts the functions themselves"
 )]
 
+mod arguments;
 mod c09;
 mod diagnostics;
 mod endpoints;

@@ -133,8 +133,7 @@ async fn a_later_turn_repeats_the_bytes_of_the_turns_before() {
             Step::StartTools(calls) => {
                 for start in calls {
                     let call = start.call.id().clone();
-                    run.apply(now, start.started())
-                        .unwrap();
+                    run.apply(now, start.started()).unwrap();
                     let result = Ok(ToolOutput::from(1));
                     run.apply(now, Event::ToolFinished { call, result, elapsed_ms: 0 }).unwrap();
                 }

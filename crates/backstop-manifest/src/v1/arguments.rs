@@ -1,0 +1,19 @@
+//! `arguments`: what may be changed about the arguments of a call.
+
+use backstop_core::schema::ArgumentRules;
+
+use crate::reader::At;
+
+/// Reads `{ repair: off | syntax, coerce: off | safe }`; what is left out is off.
+pub(super) fn arguments(at: &At<'_>) -> Option<ArgumentRules> {
+    let fields = at.fields(&["repair", "coerce"])?;
+    let is_on = |key: &str, on: &'static str| {
+        let choice = fields.get(key).map(|at| at.one_of(&[("off", false), (on, true)]));
+        choice.map_or(Some(false), |choice| choice)
+    };
+    let (repair, coerce) = (is_on("repair", "syntax")?, is_on("coerce", "safe")?);
+    let mut rules = ArgumentRules::default();
+    rules.repair = repair;
+    rules.coerce = coerce;
+    Some(rules)
+}
