@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Action, Backoff, NoRetry, Strategy, Verdict};
 use crate::{
@@ -72,6 +72,13 @@ pub enum Decision {
         /// What the model reads about it.
         note: Option<String>,
     },
+    /// Another tool serves the call.
+    UseTool {
+        /// The tool, as it was declared.
+        tool: String,
+        /// Its arguments, as they were declared.
+        arguments: Map<String, Value>,
+    },
     /// A person is asked for the result.
     Ask {
         /// What they are asked.
@@ -93,6 +100,7 @@ impl Decision {
             Self::Retry { .. } => "retry",
             Self::Continue { .. } => "continue",
             Self::Substitute { .. } => "substitute",
+            Self::UseTool { .. } => "use_tool",
             Self::Ask { .. } => "ask",
             Self::Stop { .. } => "stop",
             Self::Abort => "abort",
@@ -153,6 +161,16 @@ pub(super) fn walk(
             },
             Action::Continue { instructions } => Decision::Continue { instructions: instructions.clone() },
             Action::Stop { message } => Decision::Stop { message: message.clone() },
+            // A second tool would do it a second time.
+            Action::UseTool { .. }
+                if effect == Effect::Mutating && failure.error.applied() != Applied::No =>
+            {
+                seen(Some(place), Verdict::NotRetried(NoRetry::MayHaveApplied));
+                continue;
+            }
+            Action::UseTool { tool, arguments } => {
+                Decision::UseTool { tool: tool.clone(), arguments: arguments.clone() }
+            }
             Action::UseValue { value, note } => {
                 Decision::Substitute { value: value.clone(), note: note.clone() }
             }

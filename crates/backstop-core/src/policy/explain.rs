@@ -44,7 +44,7 @@ impl Explanation {
 pub enum Verdict {
     /// It is for other failures: this test of its `when` is the first that failed.
     NotMatched(WhenTest),
-    /// It matches and says to retry, which can't be: the next one is looked at.
+    /// It matches and says to retry, or to use another tool, which can't be: the next one is looked at.
     NotRetried(NoRetry),
     /// It matches and decides.
     Decides,

@@ -1,7 +1,7 @@
 //! Fallback strategies: what somebody declared for a failure.
 
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Backoff, Failure};
 use crate::error::{Applied, ErrorClass, ToolErrorKind};
@@ -34,6 +34,15 @@ pub enum Action {
     Stop {
         /// What the user reads instead of the usual sentence.
         message: Option<String>,
+    },
+    /// Another tool serves the call, and the model is told so. Not after a call of a mutating tool that may have
+    /// taken effect: then the next strategy is looked at.
+    UseTool {
+        /// The tool, by the name that the model knows or by its own where that is unique.
+        tool: String,
+        /// Its arguments: values as they are, and a text that is `{name}` for the failed call's argument of that
+        /// name, left out where it has none. Empty for the same arguments.
+        arguments: Map<String, Value>,
     },
     /// This value takes the place of the result, and the model is told so.
     UseValue {

@@ -12,6 +12,11 @@ pub fn stop_message(message: Option<&str>, reference: Reference) -> String {
     message.map_or_else(|| format!("{STOPPED} (error reference: {reference})"), str::to_owned)
 }
 
+/// What the model reads above a result that another tool gave.
+pub fn served_by_note(tool: &str, served_by: &str) -> String {
+    format!("Tool \"{tool}\" failed; this result is served by \"{served_by}\":")
+}
+
 /// What the model reads above a value that takes the place of a result.
 pub fn substitute_note(note: Option<&str>, tool: &str) -> String {
     let usual = || format!("Tool \"{tool}\" failed; this value is served in its place:");

@@ -25,9 +25,23 @@ pub(super) struct Call {
     pub(super) valid: Option<Arc<ValidCall>>,
     pub(super) key: CallKey,
     pub(super) attempts: u32,
+    /// The call of another tool that serves this one after a failure.
+    pub(super) standby: Option<Standby>,
     /// Whether an earlier attempt may have changed the world, whatever a later one says of itself.
     pub(super) may_have_applied: bool,
     pub(super) state: CallState,
+}
+
+/// Another tool in place of the one that was called.
+#[derive(Debug)]
+pub(super) struct Standby {
+    pub(super) valid: Arc<ValidCall>,
+    /// Attempts that were made before it took over.
+    pub(super) attempts_before: u32,
+    /// Tools that failed before it, so that none is used twice.
+    pub(super) used: Vec<String>,
+    /// Why it took over.
+    pub(super) failure: FailureFacts,
 }
 
 #[derive(Debug)]
@@ -61,9 +75,19 @@ impl Call {
         matches!(self.state, CallState::Settled(_))
     }
 
-    /// The name for results and logs: the one on offer, or what the model wrote.
+    /// What is executed: the call itself, or that of the tool that serves it.
+    pub(super) fn executed(&self) -> Option<&Arc<ValidCall>> {
+        self.standby.as_ref().map(|standby| &standby.valid).or(self.valid.as_ref())
+    }
+
+    /// The name for results and logs: the tool that is executed, or what the model wrote.
     pub(super) fn tool(&self) -> &str {
-        self.valid.as_ref().map_or(&self.asked.name, |valid| valid.tool())
+        self.executed().map_or(&self.asked.name, |valid| valid.tool())
+    }
+
+    /// Attempts of the tool that is executed.
+    pub(super) fn attempts_of_tool(&self) -> u32 {
+        self.attempts - self.standby.as_ref().map_or(0, |standby| standby.attempts_before)
     }
 }
 
@@ -120,6 +144,7 @@ impl Turn {
                 id: call.id.clone(),
                 tool: call.valid.map_or(call.asked.name, |valid| valid.tool.clone()),
                 attempts: call.attempts,
+                served_by: call.standby.as_ref().map(|standby| standby.valid.tool.clone()),
                 kind: settled.failure.map(|failure| failure.kind),
                 applied: settled.failure.map(|failure| failure.applied),
                 reference: settled.failure.map(|failure| failure.reference),
@@ -145,6 +170,9 @@ pub struct CallReport {
     pub tool: String,
     /// Attempts that were made.
     pub attempts: u32,
+    /// The tool that served it in place of the one that was called, where one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub served_by: Option<String>,
     /// Of a failed call: what went wrong.
     pub kind: Option<ToolErrorKind>,
     /// Of a failed call: whether the world may have changed.

@@ -42,7 +42,7 @@ impl Definition {
     }
 
     /// What is declared for the failures of a tool, or of a name that is not on offer.
-    pub fn strategies_for(&self, tool: Option<&CatalogEntry>) -> &[Strategy] {
+    pub fn strategies_for<'a>(&'a self, tool: Option<&'a CatalogEntry>) -> &'a [Strategy] {
         let own = tool.map(|entry| entry.policy.strategies.as_slice()).unwrap_or_default();
         if own.is_empty() { &self.fallback } else { own }
     }

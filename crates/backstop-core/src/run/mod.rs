@@ -13,6 +13,7 @@ mod outcome;
 mod repeats;
 mod replied;
 mod settle;
+mod standby;
 mod state;
 mod step;
 

@@ -117,6 +117,7 @@ impl Run {
             valid,
             key,
             attempts: 0,
+            standby: None,
             may_have_applied: false,
             state: CallState::Ready,
         });

@@ -22,17 +22,22 @@ impl Run {
         let Some(call) = turn.calls.get(index) else { return };
         let mut numbers = self.seed.at([self.turns.into(), index as u64, call.attempts.into(), 0]);
         let (reference, jitter) = (numbers.reference(), numbers.permille());
-        let entry =
-            call.valid.as_ref().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
+        let entry = call.executed().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
         let entry = entry.or_else(|| self.definition.catalog.get(&call.asked.name));
         let effect = entry.map_or(Effect::ReadOnly, |entry| entry.spec.effect);
         let strategies = self.definition.strategies_for(entry);
         let limits = &self.definition.limits;
+        let own_error = error;
+        // What an earlier attempt may have done stays done when a later one did nothing.
+        let error = match error.applied() {
+            Applied::No if call.may_have_applied => &error.clone().with_applied(Applied::Unknown),
+            Applied::No | Applied::Yes | Applied::Unknown => error,
+        };
         let failure = Failure {
             error,
             tool: call.tool(),
             own_name: entry.map_or("", |entry| entry.spec.name.as_str()),
-            attempt: call.attempts,
+            attempt: call.attempts_of_tool(),
             keyed: entry.is_some_and(|entry| entry.spec.honours_idempotency_key),
         };
         let budget = Budget {
@@ -42,18 +47,13 @@ impl Run {
             jitter,
         };
         let decision = decide(&failure, effect, strategies, &budget);
-        let mut operator = self.operator_view(turn, index, error, reference, elapsed_ms);
+        let mut operator = self.operator_view(turn, index, own_error, reference, elapsed_ms);
         operator.decision = decision.as_str().to_owned();
         if let Decision::Retry { after } = &decision {
             operator.wait_ms = Some(u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
         }
         self.failures.push(operator);
 
-        // What an earlier attempt may have done stays done when a later one did nothing.
-        let error = match error.applied() {
-            Applied::No if call.may_have_applied => &error.clone().with_applied(Applied::Unknown),
-            Applied::No | Applied::Yes | Applied::Unknown => error,
-        };
         let may_have_applied = effect != Effect::ReadOnly && error.applied() != Applied::No;
         let facts = FailureFacts { kind: error.kind(), applied: error.applied(), reference };
         let view = |instructions: Option<&str>| {
@@ -66,6 +66,7 @@ impl Run {
                 None => view,
             })
         };
+        let mut standby = None;
         let state = match decision {
             Decision::Retry { after } => {
                 self.retries += 1;
@@ -80,6 +81,19 @@ impl Run {
                 let content = ResultContent::Substitute { output: ToolOutput::Json(value), note };
                 CallState::Settled(Settled { content, failure: Some(facts) })
             }
+            Decision::UseTool { tool, arguments } => match self.standby(call, &tool, &arguments, facts) {
+                Ok(found) => {
+                    standby = Some(found);
+                    CallState::Ready
+                }
+                Err(why) => {
+                    if let Some(operator) = self.failures.last_mut() {
+                        operator.decision = format!("continue: {why}");
+                    }
+                    self.failed_calls += 1;
+                    CallState::Settled(Settled { content: view(None), failure: Some(facts) })
+                }
+            },
             Decision::Ask { question } => CallState::Asking(question),
             Decision::Stop { message } => {
                 self.failed_calls += 1;
@@ -99,6 +113,9 @@ impl Run {
             self.repeats.failed(call.key);
         }
         call.may_have_applied = may_have_applied;
+        if standby.is_some() {
+            call.standby = standby;
+        }
         call.state = state;
     }
 
@@ -145,8 +162,7 @@ impl Run {
         operator.decision = decision.as_str().to_owned();
         self.failures.push(operator);
         let Some(call) = turn.calls.get_mut(index) else { return };
-        let entry =
-            call.valid.as_ref().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
+        let entry = call.executed().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
         let effect = entry.map_or(Effect::ReadOnly, |entry| entry.spec.effect);
         let view = ViewFacts::new(call.tool(), effect, reference)
             .check_with(entry.and_then(|entry| entry.spec.check_with.as_deref()))
@@ -167,8 +183,7 @@ impl Run {
         let Some(call) = turn.calls.get(index) else {
             return OperatorView::new(error, reference, self.id.clone(), crate::CallId::new(""));
         };
-        let entry =
-            call.valid.as_ref().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
+        let entry = call.executed().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
         let entry = entry.or_else(|| self.definition.catalog.get(&call.asked.name));
         let mut view = OperatorView::new(error, reference, self.id.clone(), call.id.clone());
         view.tool = text::head(call.tool(), 200);

@@ -14,7 +14,7 @@ use crate::{
     id::{CallId, RunId, Seed, Timestamp},
     message::{Message, ResultContent, Transcript, check_pairing},
     model::{ModelError, ModelErrorKind, Usage},
-    policy::Backoff,
+    policy::{Backoff, served_by_note},
 };
 
 /// One execution of an agent, as a state machine without hands.
@@ -185,7 +185,7 @@ impl Run {
     fn next_of_turn(&self, turn: &Turn) -> Step {
         let entries = self.definition.catalog.entries();
         let exclusive = |call: &Call| {
-            call.valid.as_ref().is_some_and(|v| entries.get(v.entry()).is_some_and(|e| !e.spec.parallel_safe))
+            call.executed().is_some_and(|v| entries.get(v.entry()).is_some_and(|e| !e.spec.parallel_safe))
         };
         let mut running = 0;
         let mut runs_alone = false;
@@ -205,7 +205,7 @@ impl Run {
         let room = (self.definition.limits.parallel.max(1) as usize).saturating_sub(running);
         let mut start = Vec::new();
         for call in turn.calls.iter().filter(|call| matches!(call.state, CallState::Ready)) {
-            let Some(valid) = &call.valid else { continue };
+            let Some(valid) = call.executed() else { continue };
             let alone = exclusive(call);
             if start.len() >= room || runs_alone || (alone && (running > 0 || !start.is_empty())) {
                 break;
@@ -359,11 +359,20 @@ impl Run {
             Ok(output) => {
                 let Some(call) = turn.calls.get_mut(index) else { return };
                 self.repeats.succeeded(call.key, &output);
-                let content = match call.valid.as_ref().and_then(|valid| valid.mended.clone()) {
-                    Some(note) => ResultContent::Mended { output, note },
-                    None => ResultContent::Output(output),
+                let mended = call.valid.as_ref().and_then(|valid| valid.mended.clone());
+                let failure = call.standby.as_ref().map(|standby| standby.failure);
+                let content = match (&call.standby, mended) {
+                    (Some(standby), _) => {
+                        let asked =
+                            call.valid.as_ref().map_or(call.asked.name.as_str(), |valid| valid.tool());
+                        let asked = crate::text::escaped(asked, 100);
+                        let note = served_by_note(&asked, standby.valid.tool());
+                        ResultContent::Substitute { output, note }
+                    }
+                    (None, Some(note)) => ResultContent::Mended { output, note },
+                    (None, None) => ResultContent::Output(output),
                 };
-                call.state = CallState::Settled(Settled { content, failure: None });
+                call.state = CallState::Settled(Settled { content, failure });
             }
             Err(error) => self.call_failed(turn, index, &error, elapsed_ms),
         }

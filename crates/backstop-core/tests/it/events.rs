@@ -134,6 +134,10 @@ fn strategy(text: &str) -> Strategy {
         }
         "continue" => Action::Continue { instructions: words(rest) },
         "stop" => Action::Stop { message: words(rest) },
+        "use_tool" => {
+            let (tool, arguments) = rest.split_once(' ').unwrap_or((rest, "{}"));
+            Action::UseTool { tool: tool.into(), arguments: serde_json::from_str(arguments).unwrap() }
+        }
         "ask_human" => Action::AskHuman { question: quoted(rest).0 },
         "use_value" => {
             let (value, note) = rest.split_once(" noting ").unwrap_or((rest, ""));

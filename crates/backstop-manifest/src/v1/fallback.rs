@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use backstop_core::{Action, Backoff, Strategy, When};
+use serde_json::{Map, Value as Json};
 
 use super::when;
 use crate::{
     diagnostic::{Diagnostic, code},
-    reader::At,
+    reader::{At, JsonType},
     span::Span,
 };
 
-const KEYS: &[&str] = &["when", "retry", "continue", "stop", "use_value", "ask_human"];
-const ACTIONS: &[&str] = &["retry", "continue", "stop", "use_value", "ask_human"];
+const KEYS: &[&str] = &["when", "retry", "continue", "stop", "use_tool", "use_value", "ask_human"];
+const ACTIONS: &[&str] = &["retry", "continue", "stop", "use_tool", "use_value", "ask_human"];
 const DEFAULT_RETRIES: u32 = 2;
 const MOST_RETRIES: u32 = 20;
 const LONGEST_BACKOFF: Duration = Duration::from_secs(3600);
@@ -60,7 +61,7 @@ fn strategy(at: &At<'_>) -> Option<Strategy> {
     };
     let given: Vec<(&str, &At<'_>)> =
         ACTIONS.iter().filter_map(|key| Some((*key, fields.has(key)?))).collect();
-    let names = "`retry`, `continue`, `stop`, `use_value` or `ask_human`";
+    let names = "`retry`, `continue`, `stop`, `use_tool`, `use_value` or `ask_human`";
     match given.as_slice() {
         [(key, at)] => {
             let action = action(key, at);
@@ -95,6 +96,16 @@ fn action(key: &str, at: &At<'_>) -> Option<Action> {
             let fields = at.fields(&["message"])?;
             Some(Action::Stop { message: fields.get("message").and_then(At::some_text) })
         }
+        "use_tool" => {
+            let fields = at.fields(&["tool", "arguments"])?;
+            let tool = fields.required("tool").and_then(At::some_text);
+            let arguments = match fields.get("arguments").map(|at| at.json(Some(JsonType::Object))) {
+                None => Some(Map::new()),
+                Some(Some(Json::Object(arguments))) => Some(arguments),
+                Some(_) => None,
+            };
+            Some(Action::UseTool { tool: tool?, arguments: arguments? })
+        }
         "use_value" => {
             let fields = at.fields(&["value", "note"])?;
             let note = fields.get("note").and_then(At::some_text);
@@ -116,7 +127,7 @@ fn retry(at: &At<'_>) -> Option<Action> {
     let fields = at.fields(&["max", "backoff", "max_backoff", "jitter"])?;
     let usual = Backoff::default();
     let max = match fields.get("max") {
-        Some(at) => at.count(1, MOST_RETRIES),
+        Some(at) => at.count(0, MOST_RETRIES),
         None => Some(DEFAULT_RETRIES),
     };
     let base = fields.duration("backoff", LONGEST_BACKOFF).unwrap_or(usual.base);

@@ -56,7 +56,7 @@ fn order(fallback: &Fallback, problems: &Problems) {
             let message = format!("the strategy on line {line} takes every failure that this one is for");
             let hint = "the first strategy that matches decides: put this one before it";
             problems.push(Diagnostic::warning(code::UNREACHABLE_STRATEGY, message).at(span, path).hint(hint));
-        } else if !matches!(strategy.action, Action::Retry { .. }) {
+        } else if !matches!(strategy.action, Action::Retry { .. } | Action::UseTool { .. }) {
             // A retry that is spent or unsafe falls through to the next one.
             taken.push((&strategy.when, span.line));
         }
@@ -66,7 +66,7 @@ fn order(fallback: &Fallback, problems: &Problems) {
 /// Retries that are never made.
 fn retries(fallback: &Fallback, level: Level<'_>, problems: &Problems) {
     for (strategy, span, path) in fallback.placed() {
-        if !matches!(strategy.action, Action::Retry { .. }) {
+        if !matches!(strategy.action, Action::Retry { .. } | Action::UseTool { .. }) {
             continue;
         }
         if !is_ever_retried(&strategy.when) {

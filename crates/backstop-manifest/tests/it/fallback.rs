@@ -100,11 +100,12 @@ fn every_strategy_is_read() {
 fn every_mistake_is_reported() {
     insta::assert_snapshot!(problems(&with(
         r#"fallback:
-  - {when: {kind: time_out, class: transiant, applied: maybe, status: 99, tool: ''}, retry: {max: 0}}
+  - {when: {kind: time_out, class: transiant, applied: maybe, status: 99, tool: ''}, retry: {max: 21}}
   - {when: {kind: [], contains: '', matches: '(a', equals: 5}, stop: {}}
   - {when: {case_sensitive: true}}
   - {retry: {backoff: 10s, max_backoff: 5s, tries: 3}, stop: {mesage: x}}
   - {use_value: {}}
+  - {use_tool: {arguments: [1]}}
   - {ask_human: {}}
   - {when: {matches: 'a{1000}{1000}'}, continue: text}
   - stop
@@ -149,4 +150,21 @@ fallback:
   - {when: {kind: conflict}, stop: {}}
 "#
     )));
+}
+
+#[test]
+fn another_tool_is_named_with_the_arguments_that_it_gets() {
+    let text = with(
+        r#"fallback: [{use_tool: {tool: archive, arguments: {text: "{query}", limit: 3}}}, {retry: {max: 0}}]"#,
+    );
+    let fallback = good(&text).fallback.unwrap();
+    let serde_json::Value::Object(arguments) = json!({"text": "{query}", "limit": 3}) else { panic!() };
+    let actions: Vec<Action> = fallback.strategies.into_iter().map(|strategy| strategy.action).collect();
+    assert_eq!(
+        actions,
+        [
+            Action::UseTool { tool: "archive".into(), arguments },
+            Action::Retry { max: 0, backoff: Backoff::default() },
+        ]
+    );
 }

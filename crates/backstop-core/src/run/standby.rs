@@ -1,0 +1,63 @@
+//! Another tool in place of one that failed.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{
+    Run,
+    call_state::{Call, FailureFacts, Standby},
+};
+use crate::call::ToolCall;
+
+/// Tools that may serve one call, one after the other.
+const MOST: usize = 3;
+
+impl Run {
+    /// The call of `tool` that serves a failed call; why there is none where the tool is not on offer, was used
+    /// for this call before, or does not take these arguments.
+    pub(super) fn standby(
+        &self,
+        call: &Call,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        failure: FailureFacts,
+    ) -> Result<Standby, String> {
+        let catalog = &self.definition.catalog;
+        let entry =
+            catalog.find(tool).map_err(|_| format!("there is no tool `{tool}` to use in its place"))?;
+        let mut used = call.standby.as_ref().map(|standby| standby.used.clone()).unwrap_or_default();
+        used.push(call.tool().to_owned());
+        if used.contains(&entry.name) || used.len() > MOST {
+            return Err(format!(
+                "tool `{tool}` can't serve a call that it failed, or that {MOST} others did"
+            ));
+        }
+        let given = call.valid.as_ref().map(|valid| valid.arguments.clone());
+        let given = given.or_else(|| serde_json::from_str(&call.asked.arguments.0).ok()).unwrap_or_default();
+        let arguments = Value::Object(mapped(arguments, given));
+        let asked = ToolCall::new(call.id.as_str(), entry.name.clone(), arguments.to_string());
+        let valid = catalog
+            .validate(&asked)
+            .map_err(|error| format!("tool `{tool}` does not take the arguments of the strategy: {error}"))?;
+        Ok(Standby { valid: Arc::new(valid), attempts_before: call.attempts, used, failure })
+    }
+}
+
+/// The declared arguments with those of the failed call in place of `{name}`.
+fn mapped(declared: &Map<String, Value>, given: Map<String, Value>) -> Map<String, Value> {
+    if declared.is_empty() {
+        return given;
+    }
+    let placeholder = |value: &Value| -> Option<String> {
+        let name = value.as_str()?.strip_prefix('{')?.strip_suffix('}')?;
+        (!name.contains(['{', '}'])).then(|| name.to_owned())
+    };
+    declared
+        .iter()
+        .filter_map(|(name, value)| match placeholder(value) {
+            Some(from) => given.get(&from).map(|value| (name.clone(), value.clone())),
+            None => Some((name.clone(), value.clone())),
+        })
+        .collect()
+}
