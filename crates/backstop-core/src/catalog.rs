@@ -13,7 +13,7 @@ use crate::{
     error::{ToolError, ToolErrorKind},
     policy::Strategy,
     schema::{ArgumentRules, CompiledSchema, SchemaError, Subject, decode, invalid_arguments},
-    spec::{Effect, ToolSpec},
+    spec::{Approve, Effect, ToolSpec},
     text,
 };
 
@@ -34,6 +34,8 @@ pub struct ToolPolicy {
     pub strategies: Vec<Strategy>,
     /// What may be changed about its arguments.
     pub arguments: ArgumentRules,
+    /// Whether a person must allow its calls.
+    pub approve: Approve,
 }
 
 /// One tool on offer.

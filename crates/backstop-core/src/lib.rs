@@ -30,4 +30,4 @@ pub use model::{FinishReason, ModelError, ModelErrorKind, ModelReply, Usage};
 pub use policy::{Action, Backoff, Budget, Decision, Failure, Strategy, When, decide, explain};
 pub use redact::Redactor;
 pub use run::{Definition, Event, Limit, Limits, Outcome, ProtocolError, Question, Record, Run, Step};
-pub use spec::{Effect, ToolSpec};
+pub use spec::{Approve, Effect, ToolSpec};

@@ -30,6 +30,30 @@ impl Effect {
     pub const ALL: [Self; 3] = [Self::ReadOnly, Self::Idempotent, Self::Mutating];
 }
 
+/// Whether a person must allow a call before it is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approve {
+    /// No.
+    #[default]
+    Never,
+    /// Where the tool changes something each time.
+    Mutating,
+    /// Yes.
+    Always,
+}
+
+impl Approve {
+    /// Whether a call of a tool with this effect must be allowed.
+    pub const fn is_needed(self, effect: Effect) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Mutating => matches!(effect, Effect::Mutating),
+            Self::Always => true,
+        }
+    }
+}
+
 /// Name, description, schemas and effect of one tool, as its toolset declares it.
 ///
 /// # Example

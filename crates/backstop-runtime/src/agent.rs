@@ -5,12 +5,14 @@ use std::sync::Arc;
 use backstop_core::{
     Catalog, CatalogProblem, Definition, DeltaSink, Limits, Message, Model, ModelError, ModelReply,
     ModelRequest, Redactor, RunId, RunStore, Strategy, ToolCall, ToolError, ToolPolicy, ToolSpec, Toolset,
-    catalog::CatalogSource, run::Started,
+    catalog::CatalogSource,
+    run::{Question, QuestionKind, Started},
 };
 use futures_util::future::join_all;
 use uuid::Uuid;
 
 use crate::{
+    answerer::{Answer, Answerer},
     driver::{LIST_TIMEOUT, RunError},
     report::RunReport,
     start::{Options, Resume, Start},
@@ -94,7 +96,7 @@ impl Agent {
     }
 
     /// Makes one tool call under the whole contract, without a model: validation, retries, strategies, both
-    /// readings of a failure. The report has the one call.
+    /// readings of a failure. The report has the one call. Whoever makes it by hand has allowed it.
     ///
     /// # Errors
     ///
@@ -112,7 +114,7 @@ impl Agent {
         let definition = Definition::new(Arc::clone(&self.definition.catalog))
             .limits(limits)
             .fallback(self.definition.fallback.clone());
-        let start = self.prepare(Arc::new(definition), &model, Vec::new());
+        let start = self.prepare(Arc::new(definition), &model, Vec::new()).answerer(Arc::new(ByHand));
         match cancel {
             Some(token) => start.cancel(token).drive().await,
             None => start.drive().await,
@@ -312,5 +314,18 @@ impl Model for OneCall {
         _: Option<&dyn DeltaSink>,
     ) -> Result<ModelReply, ModelError> {
         Ok(ModelReply::calls(vec![self.0.clone()]))
+    }
+}
+
+/// Who makes a call by hand allows it.
+struct ByHand;
+
+#[async_trait::async_trait]
+impl Answerer for ByHand {
+    async fn ask(&self, question: &Question) -> Option<Answer> {
+        match question.kind {
+            QuestionKind::Approval => Some(Answer::Approve),
+            QuestionKind::Answer => None,
+        }
     }
 }

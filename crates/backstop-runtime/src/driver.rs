@@ -3,8 +3,8 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use backstop_core::{
-    DeltaSink, Event, Model, ModelError, ModelErrorKind, ModelRequest, Outcome, ProtocolError, Record,
-    Redactor, Run, RunStore, Step, StoreError, Toolset,
+    DeltaSink, Event, Model, ModelError, ModelErrorKind, ModelRequest, Outcome, ProtocolError, Question,
+    Record, Redactor, Run, RunStore, Step, StoreError, Toolset,
     run::{ModelTurn, StartTool},
 };
 use futures_util::FutureExt;
@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::{
+    answerer::Answerer,
     clock::Clock,
     observer::Observer,
     running::{Finished, Running, panic_words},
@@ -41,6 +42,7 @@ pub(crate) struct Driver<'a> {
     pub(crate) redactor: &'a Redactor,
     pub(crate) store: Option<&'a dyn RunStore>,
     pub(crate) observer: Option<&'a dyn Observer>,
+    pub(crate) answerer: Option<&'a dyn Answerer>,
     pub(crate) cancel: Option<&'a CancellationToken>,
     pub(crate) stream: bool,
     /// Records there are.
@@ -67,9 +69,27 @@ impl Driver<'_> {
                 }
                 Step::StartTools(calls) => self.start(calls).await?,
                 Step::Await { until } => self.wait(self.clock.instant(until)).await?,
-                Step::Ask(question) => return Ok(Outcome::NeedsAnswer { question }),
+                Step::Ask(question) => match self.ask(&question).await {
+                    Some(event) => {
+                        // A person takes their time: it is not the run's.
+                        if !matches!(event, Event::Cancelled) {
+                            self.record(Event::Resumed).await?;
+                        }
+                        self.record(event).await?;
+                    }
+                    None => return Ok(Outcome::NeedsAnswer { question }),
+                },
                 Step::Done(outcome) => return Ok(outcome),
             }
+        }
+    }
+
+    async fn ask(&self, question: &Question) -> Option<Event> {
+        let answerer = self.answerer?;
+        tokio::select! {
+            biased;
+            () = cancelled(self.cancel) => Some(Event::Cancelled),
+            answer = answerer.ask(question) => answer.map(|answer| answer.event(&question.call)),
         }
     }
 

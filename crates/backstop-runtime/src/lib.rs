@@ -5,6 +5,7 @@
 //! decision is taken here, and no adapter is named here.
 
 mod agent;
+mod answerer;
 mod clock;
 mod driver;
 mod memory_store;
@@ -16,6 +17,7 @@ mod start;
 mod telemetry;
 
 pub use agent::{Agent, AgentBuilder, BuildProblem, Input, ToolsetOptions};
+pub use answerer::{Answer, Answerer};
 pub use driver::RunError;
 pub use memory_store::MemoryStore;
 pub use observer::Observer;

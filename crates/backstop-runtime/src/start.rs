@@ -8,6 +8,7 @@ use tracing::Instrument;
 
 use crate::{
     agent::Agent,
+    answerer::{Answer, Answerer},
     clock::Clock,
     driver::{Driver, RunError},
     observer::Observer,
@@ -20,6 +21,7 @@ use crate::{
 pub(crate) struct Options {
     store: Option<Arc<dyn RunStore>>,
     observer: Option<Arc<dyn Observer>>,
+    answerer: Option<Arc<dyn Answerer>>,
     cancel: Option<CancellationToken>,
     stream: bool,
 }
@@ -39,7 +41,7 @@ pub struct Start<'a> {
 pub struct Resume<'a> {
     pub(crate) agent: &'a Agent,
     pub(crate) run: RunId,
-    pub(crate) answer: Option<(CallId, String)>,
+    pub(crate) answer: Option<(CallId, Answer)>,
     pub(crate) options: Options,
 }
 
@@ -54,6 +56,12 @@ macro_rules! options {
         /// Streams the model's replies to the observer.
         pub fn stream(mut self, stream: bool) -> Self {
             self.options.stream = stream;
+            self
+        }
+
+        /// Brings the run's questions to a person. Without it a run that asks is put aside.
+        pub fn answerer(mut self, answerer: Arc<dyn Answerer>) -> Self {
+            self.options.answerer = Some(answerer);
             self
         }
 
@@ -97,9 +105,10 @@ impl Start<'_> {
 impl Resume<'_> {
     options!();
 
-    /// Answers the question that the run waits for.
-    pub fn answer(mut self, call: CallId, answer: impl Into<String>) -> Self {
-        self.answer = Some((call, answer.into()));
+    /// Answers the question that the run waits for: [`Answer::Text`], or [`Answer::Approve`] and
+    /// [`Answer::Refuse`] for an approval.
+    pub fn answer(mut self, call: CallId, answer: Answer) -> Self {
+        self.answer = Some((call, answer));
         self
     }
 
@@ -120,7 +129,7 @@ impl Resume<'_> {
         if !matches!(run.next_step(), Step::Done(_)) {
             events.push(Event::Resumed);
             events.extend(run.interrupted());
-            events.extend(self.answer.map(|(call, answer)| Event::Answered { call, answer }));
+            events.extend(self.answer.map(|(call, answer)| answer.event(&call)));
         }
         let agent = self.agent;
         drive(agent, agent.model.as_ref(), run, Clock::start(), records.len() as u64, &self.options, events)
@@ -158,6 +167,7 @@ async fn drive(
         redactor: &agent.redactor,
         store: options.store.as_deref(),
         observer: options.observer.as_deref(),
+        answerer: options.answerer.as_deref(),
         cancel: options.cancel.as_ref(),
         stream: options.stream,
         seq,

@@ -46,6 +46,8 @@ pub(super) struct Standby {
 
 #[derive(Debug)]
 pub(super) enum CallState {
+    /// A person must allow it first.
+    Unapproved,
     /// The attempt after `attempts` may start.
     Ready,
     Running,
@@ -83,6 +85,12 @@ impl Call {
     /// The name for results and logs: the tool that is executed, or what the model wrote.
     pub(super) fn tool(&self) -> &str {
         self.executed().map_or(&self.asked.name, |valid| valid.tool())
+    }
+
+    /// The arguments as a person reads them who is asked about the call: valid and with defaults, where they are.
+    pub(super) fn shown_arguments(&self) -> String {
+        let valid = self.executed().and_then(|valid| serde_json::to_string(&valid.arguments).ok());
+        valid.unwrap_or_else(|| self.asked.arguments.0.clone())
     }
 
     /// Attempts of the tool that is executed.

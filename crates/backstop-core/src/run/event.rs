@@ -59,6 +59,19 @@ pub enum Event {
         /// The answer.
         answer: String,
     },
+    /// A person allowed a call.
+    Approved {
+        /// The call.
+        call: CallId,
+    },
+    /// A person did not allow a call.
+    Refused {
+        /// The call.
+        call: CallId,
+        /// Why, for the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
     /// Somebody drives the run again, after a crash or while it waited for a person: the time in between is not
     /// spent.
     Resumed,
@@ -88,6 +101,8 @@ impl Event {
             Self::ToolFinished { .. } => "tool_finished",
             Self::TimerFired => "timer_fired",
             Self::Answered { .. } => "answered",
+            Self::Approved { .. } => "approved",
+            Self::Refused { .. } => "refused",
             Self::Resumed => "resumed",
             Self::Cancelled => "cancelled",
         }

@@ -21,6 +21,6 @@ pub use call_state::CallReport;
 pub use definition::Definition;
 pub use event::{Event, RECORD_VERSION, Record, Started};
 pub use limits::{Limit, Limits};
-pub use outcome::{Outcome, ProtocolError, Question};
+pub use outcome::{Outcome, ProtocolError, Question, QuestionKind};
 pub use state::Run;
 pub use step::{ModelTurn, StartTool, Step};

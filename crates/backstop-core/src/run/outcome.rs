@@ -57,10 +57,24 @@ impl Outcome {
     }
 }
 
+/// What a person can do about a question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionKind {
+    /// Answer it: the answer takes the place of the result.
+    #[default]
+    Answer,
+    /// Allow the call, or refuse it.
+    Approval,
+}
+
 /// What a person is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Question {
+    /// What they can do.
+    #[serde(default)]
+    pub kind: QuestionKind,
     /// The call that waits for the answer.
     pub call: CallId,
     /// The tool of that call, by the name that the model knows.

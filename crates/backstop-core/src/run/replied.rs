@@ -145,6 +145,12 @@ impl Run {
             }
         } else if let Some(error) = error {
             self.call_failed(turn, index, &error, 0);
+        } else if let Some(call) = turn.calls.get_mut(index) {
+            let entry =
+                call.valid.as_ref().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
+            if entry.is_some_and(|entry| entry.policy.approve.is_needed(entry.spec.effect)) {
+                call.state = CallState::Unapproved;
+            }
         }
     }
 }

@@ -83,8 +83,10 @@ impl Run {
             }
             Decision::UseTool { tool, arguments } => match self.standby(call, &tool, &arguments, facts) {
                 Ok(found) => {
+                    let entry = self.definition.catalog.entries().get(found.valid.entry());
+                    let asks = entry.is_some_and(|entry| entry.policy.approve.is_needed(entry.spec.effect));
                     standby = Some(found);
-                    CallState::Ready
+                    if asks { CallState::Unapproved } else { CallState::Ready }
                 }
                 Err(why) => {
                     if let Some(operator) = self.failures.last_mut() {
@@ -117,6 +119,17 @@ impl Run {
             call.standby = standby;
         }
         call.state = state;
+    }
+
+    /// A person did not allow the call.
+    pub(super) fn call_refused_by_person(&mut self, turn: &mut Turn, index: usize, reason: Option<String>) {
+        let Some(call) = turn.calls.get(index) else { return };
+        let reason =
+            reason.map(|reason| text::clean(&text::head(&reason, 500))).filter(|reason| !reason.is_empty());
+        let said = reason.map(|reason| format!(": {reason}")).unwrap_or_else(|| ".".into());
+        let words = format!("A person did not allow the call of tool \"{}\"{said}", call.tool());
+        let error = ToolError::denied("a person did not allow the call").with_words(words);
+        self.call_failed(turn, index, &error, 0);
     }
 
     /// Answers a call that is not made because of a limit.

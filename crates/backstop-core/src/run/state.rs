@@ -3,8 +3,8 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use super::{
-    CallReport, Definition, Event, Limit, ModelTurn, Outcome, ProtocolError, Question, RECORD_VERSION,
-    Record, StartTool, Started, Step,
+    CallReport, Definition, Event, Limit, ModelTurn, Outcome, ProtocolError, Question, QuestionKind,
+    RECORD_VERSION, Record, StartTool, Started, Step,
     call_state::{Call, CallState, Settled, Turn, closes_turn},
     repeats::Repeats,
 };
@@ -198,8 +198,14 @@ impl Run {
                     runs_alone |= exclusive(call);
                 }
                 CallState::Waiting(until) => due = Some(due.map_or(*until, |due| due.min(*until))),
-                CallState::Asking(text) if question.is_none() => question = Some((call, text)),
-                CallState::Asking(_) | CallState::Ready | CallState::Settled(_) => {}
+                CallState::Asking(text) if question.is_none() => {
+                    question = Some((call, QuestionKind::Answer, text.clone()));
+                }
+                CallState::Unapproved if question.is_none() => {
+                    let text = format!("Allow the call of {}?", call.tool());
+                    question = Some((call, QuestionKind::Approval, text));
+                }
+                CallState::Unapproved | CallState::Asking(_) | CallState::Ready | CallState::Settled(_) => {}
             }
         }
         let room = (self.definition.limits.parallel.max(1) as usize).saturating_sub(running);
@@ -222,11 +228,12 @@ impl Run {
             return Step::StartTools(start);
         }
         match question {
-            Some((call, text)) if running == 0 && due.is_none() => Step::Ask(Question {
+            Some((call, kind, text)) if running == 0 && due.is_none() => Step::Ask(Question {
+                kind,
                 call: call.id.clone(),
                 tool: call.tool().to_owned(),
-                arguments: call.asked.arguments.0.clone(),
-                text: text.clone(),
+                arguments: call.shown_arguments(),
+                text,
             }),
             _ => Step::Await { until: due.map_or(self.deadline(), |due| due.min(self.deadline())) },
         }
@@ -290,6 +297,18 @@ impl Run {
                 }
                 self.after(turn)
             }
+            (Phase::Tools(mut turn), Event::Approved { call }) => {
+                if let Some(call) = turn.position(&call).and_then(|index| turn.calls.get_mut(index)) {
+                    call.state = CallState::Ready;
+                }
+                Phase::Tools(turn)
+            }
+            (Phase::Tools(mut turn), Event::Refused { call, reason }) => {
+                if let Some(index) = turn.position(&call) {
+                    self.call_refused_by_person(&mut turn, index, reason);
+                }
+                self.after(turn)
+            }
             (Phase::Tools(mut turn), Event::Cancelled) => {
                 turn.ends(Outcome::Cancelled);
                 self.close_turn(&mut turn, "the run was cancelled");
@@ -332,6 +351,14 @@ impl Run {
             (Phase::Tools(turn), Event::ToolFinished { call, .. }) => {
                 let state = turn.position(call).and_then(|index| turn.calls.get(index));
                 if state.is_some_and(|call| matches!(call.state, CallState::Running)) {
+                    Ok(())
+                } else {
+                    unknown(call)
+                }
+            }
+            (Phase::Tools(turn), Event::Approved { call } | Event::Refused { call, .. }) => {
+                let state = turn.position(call).and_then(|index| turn.calls.get(index));
+                if state.is_some_and(|call| matches!(call.state, CallState::Unapproved)) {
                     Ok(())
                 } else {
                     unknown(call)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use backstop_core::{
-    Action, Applied, Backoff, Catalog, Definition, Effect, Limits, Strategy, ToolCall, ToolError,
+    Action, Applied, Approve, Backoff, Catalog, Definition, Effect, Limits, Strategy, ToolCall, ToolError,
     ToolErrorKind, ToolPolicy, ToolSpec, When, catalog::CatalogSource, policy::TextMatch,
 };
 use serde_json::{Map, Value, json};
@@ -75,6 +75,10 @@ fn tool(text: &str) -> (ToolSpec, ToolPolicy) {
     for flag in flags.split(' ').filter(|flag| !flag.is_empty()) {
         spec = match flag.split_once('=') {
             None if flag == "exclusive" => spec.exclusive(),
+            None if flag == "approved" => {
+                policy.approve = Approve::Always;
+                spec
+            }
             None if flag == "keyed" => spec.honours_idempotency_key(),
             None => spec.effect(named::<Effect>(flag)),
             Some(("check_with", tool)) => spec.check_with(tool),

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
 
+mod approval;
 mod cancel;
 mod failures;
 mod kit;

@@ -11,7 +11,7 @@ use std::{
 use backstop_core::{
     Action, Effect, Message, Outcome, Record, RunStore, Strategy, ToolError, ToolOutput, When,
 };
-use backstop_runtime::MemoryStore;
+use backstop_runtime::{Answer, MemoryStore};
 use backstop_test::{Reply, TestModel, TestToolset};
 
 use crate::kit::{builder, built, spec};
@@ -89,7 +89,9 @@ async fn a_question_puts_the_run_aside_and_its_answer_takes_it_on() {
     assert_eq!((question.text.as_str(), question.tool.as_str()), ("What is the price?", "down"));
     assert_eq!(asked.messages(), [Message::user("go")]);
 
-    let resumed = agent.resume(store, asked.run().clone()).answer(question.call.clone(), "7 euros");
+    let resumed = agent
+        .resume(store, asked.run().clone())
+        .answer(question.call.clone(), Answer::Text("7 euros".into()));
     let report = resumed.drive().await.unwrap();
     assert_eq!(report.answer(), Some("It costs 7."));
     assert_eq!(model.last_results(), ["A person answered in place of the tool:\n7 euros"]);
