@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use backstop::{Applied, ToolErrorKind};
+use clap::{
+    ArgGroup, Args, Parser, Subcommand,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 
 /// Runs LLM agents and the tools they call, and makes every failed tool call end well.
 #[derive(Debug, Parser)]
@@ -59,6 +63,21 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Explain what happens when a call of a tool fails in some way, without making the call.
+    ///
+    /// Shows the way to the decision, every attempt until the call is settled, and what the model and the user
+    /// read. Assumes that nothing else of the run has failed, and that every attempt fails alike.
+    Explain {
+        /// The manifest.
+        file: PathBuf,
+        /// The tool: the name that the model sees, or the toolset's own where it is unique.
+        tool: String,
+        #[command(flatten)]
+        failure: Hypothesis,
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+    },
     /// Run an agent on one prompt.
     ///
     /// The answer goes to stdout, progress to stderr. Exit code: 0 answered, 1 ended otherwise, 2 usage or
@@ -72,6 +91,8 @@ pub(crate) enum Command {
         output: Output,
         #[command(flatten)]
         model: ModelFlags,
+        #[command(flatten)]
+        approval: Approval,
     },
     /// Talk with an agent in the terminal.
     ///
@@ -81,6 +102,8 @@ pub(crate) enum Command {
         file: PathBuf,
         #[command(flatten)]
         model: ModelFlags,
+        #[command(flatten)]
+        approval: Approval,
         /// Show the operator's view of each failure.
         #[arg(short, long)]
         verbose: bool,
@@ -102,6 +125,41 @@ pub(crate) enum Command {
     },
 }
 
+/// The failure that `explain` is asked about.
+#[derive(Debug, Args, Clone)]
+#[command(group(ArgGroup::new("what").args(["kind", "status", "message"]).required(true).multiple(true)))]
+pub(crate) struct Hypothesis {
+    /// The kind of the failure.
+    #[arg(long, conflicts_with = "status", value_parser = kind_parser())]
+    pub(crate) kind: Option<ToolErrorKind>,
+    /// The HTTP status that the service answers with.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(100..=599))]
+    pub(crate) status: Option<u16>,
+    /// The words of the service. Alone they are a refusal (`rejected`) by a tool that worked.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) message: Option<String>,
+    /// Whether the failed attempt changed the world; what the kind or the status usually says otherwise.
+    #[arg(long, value_parser = applied_parser())]
+    pub(crate) applied: Option<Applied>,
+    /// The attempt that failed, from 1.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) attempt: u32,
+}
+
+fn kind_parser() -> impl TypedValueParser<Value = ToolErrorKind> {
+    PossibleValuesParser::new(ToolErrorKind::ALL.map(ToolErrorKind::as_str)).try_map(|name| {
+        let kind = ToolErrorKind::ALL.into_iter().find(|kind| kind.as_str() == name);
+        kind.ok_or("not a kind")
+    })
+}
+
+fn applied_parser() -> impl TypedValueParser<Value = Applied> {
+    PossibleValuesParser::new(Applied::ALL.map(Applied::as_str)).try_map(|name| {
+        let applied = Applied::ALL.into_iter().find(|applied| applied.as_str() == name);
+        applied.ok_or("no, yes or unknown")
+    })
+}
+
 #[derive(Debug, Args, Clone, Copy, Default)]
 pub(crate) struct Output {
     /// Print one JSON document in place of the answer.
@@ -113,6 +171,16 @@ pub(crate) struct Output {
     /// Show the operator's view of each failure.
     #[arg(short, long)]
     pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Args, Clone, Copy, Default)]
+pub(crate) struct Approval {
+    /// Allow every call that a person must allow.
+    #[arg(long, conflicts_with = "no")]
+    pub(crate) yes: bool,
+    /// Refuse every call that a person must allow.
+    #[arg(long)]
+    pub(crate) no: bool,
 }
 
 #[derive(Debug, Args, Clone, Default)]

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod output;
+mod person;
 mod shop;
 mod signal;
 
@@ -40,10 +41,15 @@ async fn run(command: Command) -> Result<Exit, Exit> {
         Command::Call { file, tool, arguments, json } => {
             commands::call::run(&file, &tool, arguments.as_deref(), json).await
         }
-        Command::Run { file, prompt, output, model } => {
-            commands::run::run(&file, prompt.as_deref(), output, &model).await
+        Command::Explain { file, tool, failure, json } => {
+            commands::explain::run(&file, &tool, &failure, json).await
         }
-        Command::Chat { file, model, verbose } => commands::chat::run(&file, &model, verbose).await,
+        Command::Run { file, prompt, output, model, approval } => {
+            commands::run::run(&file, prompt.as_deref(), output, &model, approval).await
+        }
+        Command::Chat { file, model, approval, verbose } => {
+            commands::chat::run(&file, &model, approval, verbose).await
+        }
         Command::Quickstart { prompt, serve, output } => {
             commands::quickstart::run(&prompt, serve, output).await
         }

@@ -34,11 +34,12 @@
 
 mod load;
 
+pub use async_trait::async_trait;
 pub use backstop_core::*;
 pub use backstop_manifest as manifest;
 pub use backstop_runtime::*;
 pub use backstop_toolsets::{client::http_client, deployment, function, http};
-pub use load::{LoadError, ManifestFile, Overrides, agent_from_manifest};
+pub use load::{LoadError, ManifestFile, Overrides, agent_from_manifest, failure_of_status};
 
 /// The README and the book are compiled, and run where they can be, with the documentation examples.
 #[cfg(doctest)]
@@ -53,6 +54,7 @@ mod book {
         Readme "../../../README.md"
         FirstTool "../../../book/first-tool.md"
         Failures "../../../book/failures.md"
+        ErrorsForToolAuthors "../../../book/errors-for-tool-authors.md"
         Runs "../../../book/runs.md"
         Testing "../../../book/testing.md"
     }

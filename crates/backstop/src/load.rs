@@ -15,7 +15,7 @@ use backstop_runtime::{Agent, AgentBuilder, BuildProblem, ToolsetOptions};
 use backstop_toolsets::{
     client::http_client,
     deployment::{OpenAiConfig, OpenAiModel, ScriptError, ScriptedModel},
-    http::{Auth, Endpoint, HttpConfig, HttpToolset, Method, Parameter, Place},
+    http::{Auth, Endpoint, HttpConfig, HttpToolset, Method, Parameter, Place, failure_of},
 };
 use secrecy::SecretString;
 
@@ -244,18 +244,39 @@ fn http_config(config: &ToolsetConfig, http: &v1::HttpConfig, client: &reqwest::
         _ => Auth::None,
     };
     made.idempotency_header = Some(http.idempotency_header.clone());
-    made.endpoints = config
-        .specs()
-        .into_iter()
-        .zip(&http.endpoints)
-        .map(|(spec, endpoint)| {
-            let mut made = Endpoint::new(spec, method(endpoint.method), endpoint.path.value.clone());
-            made.parameters = endpoint.parameters.iter().map(parameter).collect();
-            made.sends_idempotency_key = endpoint.idempotent_key;
-            made
-        })
-        .collect();
+    made.endpoints = endpoints(config, http);
     made
+}
+
+fn endpoints(config: &ToolsetConfig, http: &v1::HttpConfig) -> Vec<Endpoint> {
+    let made = |(spec, endpoint): (_, &v1::HttpEndpoint)| {
+        let mut made = Endpoint::new(spec, method(endpoint.method), endpoint.path.value.clone());
+        made.parameters = endpoint.parameters.iter().map(parameter).collect();
+        made.sends_idempotency_key = endpoint.idempotent_key;
+        made
+    };
+    config.specs().into_iter().zip(&http.endpoints).map(made).collect()
+}
+
+/// The failure that a tool, by its own name, would meet if its service answered with this status, and with these
+/// words where there are some. Makes no request.
+///
+/// `None` for a status that says the call worked, and for a tool that is no HTTP endpoint.
+pub fn failure_of_status(
+    manifest: &Manifest,
+    toolset: &str,
+    tool: &str,
+    status: u16,
+    words: Option<&str>,
+) -> Option<ToolError> {
+    let config = manifest.toolset(toolset)?;
+    match &config.kind {
+        ToolsetKind::Http(http) => {
+            let endpoint = endpoints(config, http).into_iter().find(|endpoint| endpoint.spec.name == tool)?;
+            failure_of(&endpoint, status, words)
+        }
+        _ => None,
+    }
 }
 
 fn parameter(parameter: &v1::Parameter) -> Parameter {

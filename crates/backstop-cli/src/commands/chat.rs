@@ -11,12 +11,18 @@ use backstop::{CancellationToken, Message, Observer};
 
 use super::{Exit, agent, run::conclude};
 use crate::{
-    args::{ModelFlags, Output},
+    args::{Approval, ModelFlags, Output},
     output::progress::{Progress, Shown},
+    person::Person,
     signal::Signals,
 };
 
-pub(crate) async fn run(file: &Path, model: &ModelFlags, verbose: bool) -> Result<Exit, Exit> {
+pub(crate) async fn run(
+    file: &Path,
+    model: &ModelFlags,
+    approval: Approval,
+    verbose: bool,
+) -> Result<Exit, Exit> {
     let agent = agent(file, model).await?;
     let terminal = std::io::stdin().is_terminal();
     let watched = std::io::stdout().is_terminal();
@@ -43,6 +49,7 @@ pub(crate) async fn run(file: &Path, model: &ModelFlags, verbose: bool) -> Resul
         let turn = agent
             .start(messages.clone())
             .observer(Arc::clone(&progress) as Arc<dyn Observer>)
+            .answerer(Person::new(approval, Arc::clone(&progress)))
             .stream(true)
             .cancel(token.clone())
             .drive();

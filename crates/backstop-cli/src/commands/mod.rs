@@ -3,6 +3,7 @@
 pub(crate) mod call;
 pub(crate) mod chat;
 pub(crate) mod check;
+pub(crate) mod explain;
 pub(crate) mod init;
 pub(crate) mod quickstart;
 pub(crate) mod run;
@@ -117,12 +118,17 @@ pub(crate) fn manifest(file: &Path, environment: &dyn Environment) -> Result<Man
 /// The agent of a manifest file.
 pub(crate) async fn agent(file: &Path, flags: &ModelFlags) -> Result<Agent, Exit> {
     let manifest = manifest(file, &ProcessEnvironment)?;
+    built(&manifest, &overrides(flags)).await
+}
+
+/// What flags and variables put in place of the manifest's own settings.
+pub(crate) fn overrides(flags: &ModelFlags) -> Overrides {
     let mut overrides = Overrides::default();
     overrides.model.clone_from(&flags.name);
     overrides.base_url.clone_from(&flags.base_url);
     overrides.api_key =
         std::env::var("OPENAI_API_KEY").ok().filter(|key| !key.is_empty()).map(SecretText::new);
-    built(&manifest, &overrides).await
+    overrides
 }
 
 /// The agent of a manifest; what is missing in it is a warning.

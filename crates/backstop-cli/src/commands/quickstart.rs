@@ -9,7 +9,12 @@ use backstop::{
 use tokio::net::TcpListener;
 
 use super::{Exit, built, run::drive};
-use crate::{args::Output, output::diagnostics, shop, signal::Signals};
+use crate::{
+    args::{Approval, Output},
+    output::diagnostics,
+    shop,
+    signal::Signals,
+};
 
 const MANIFEST: &str = include_str!("../../../../examples/quickstart/backstop.yaml");
 const SCRIPT: &str = include_str!("../../../../examples/quickstart/script.yaml");
@@ -48,7 +53,7 @@ pub(crate) async fn run(prompt: &str, serve: Option<SocketAddr>, output: Output)
         }
         let agent = built(&manifest, &overrides).await?;
         note(&format!("the shop is at http://{address}; you say: {prompt}"));
-        drive(&agent, prompt.to_owned(), output).await
+        drive(&agent, prompt.to_owned(), output, Approval::default()).await
     };
     tokio::select! {
         exit = agent => exit,

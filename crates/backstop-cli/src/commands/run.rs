@@ -6,12 +6,13 @@ use backstop::{Agent, CancellationToken, Observer, Outcome, RunReport};
 
 use super::{Exit, agent, argument_or_stdin, complain, say, say_json};
 use crate::{
-    args::{ModelFlags, Output},
+    args::{Approval, ModelFlags, Output},
     output::{
         progress::{Progress, Shown},
         report::{ending, run_document},
         stdout::plain,
     },
+    person::Person,
     signal::Signals,
 };
 
@@ -20,17 +21,23 @@ pub(crate) async fn run(
     prompt: Option<&str>,
     output: Output,
     model: &ModelFlags,
+    approval: Approval,
 ) -> Result<Exit, Exit> {
     let agent = agent(file, model).await?;
     let prompt = argument_or_stdin(prompt, "prompt")?;
     if prompt.trim().is_empty() {
         return Err(Exit::usage("the prompt is empty"));
     }
-    drive(&agent, prompt, output).await
+    drive(&agent, prompt, output, approval).await
 }
 
 /// Runs the agent on a prompt and shows what comes of it.
-pub(crate) async fn drive(agent: &Agent, prompt: String, output: Output) -> Result<Exit, Exit> {
+pub(crate) async fn drive(
+    agent: &Agent,
+    prompt: String,
+    output: Output,
+    approval: Approval,
+) -> Result<Exit, Exit> {
     // Words that come before a call are for a person who watches, and no part of the answer.
     let watched = std::io::stdout().is_terminal() && !output.json && !output.events;
     let shown = Shown { answer: watched, events: output.events, verbose: output.verbose };
@@ -39,6 +46,7 @@ pub(crate) async fn drive(agent: &Agent, prompt: String, output: Output) -> Resu
     let run = agent
         .start(prompt)
         .observer(Arc::clone(&progress) as Arc<dyn Observer>)
+        .answerer(Person::new(approval, Arc::clone(&progress)))
         .stream(true)
         .cancel(token.clone())
         .drive();

@@ -17,6 +17,8 @@ const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 const WAIT: Style = AnsiColor::Yellow.on_default();
 
+const TICK: Duration = Duration::from_millis(120);
+
 /// What is shown of a run while it goes on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown {
@@ -61,8 +63,18 @@ impl Progress {
         } else {
             ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
         };
-        spinner.enable_steady_tick(Duration::from_millis(120));
+        spinner.enable_steady_tick(TICK);
         Self { shown, spinner, state: Mutex::default() }
+    }
+
+    /// Keeps the spinner from moving while a person is asked.
+    pub(crate) fn quiet(&self, quiet: bool) {
+        if quiet {
+            self.spinner.disable_steady_tick();
+            self.spinner.set_message("");
+        } else {
+            self.spinner.enable_steady_tick(TICK);
+        }
     }
 
     /// Takes the spinner away.

@@ -7,9 +7,11 @@
     reason = "helpers of tests are tests; clippy only exempts the functions themselves"
 )]
 
+mod approval;
 mod call;
 mod chat;
 mod check;
+mod explain;
 mod fixture;
 mod help;
 mod init;

@@ -1,6 +1,6 @@
-//! `arguments`: what may be changed about the arguments of a call.
+//! `arguments`: what may be changed about the arguments of a call; `approve`: whether a person must allow it.
 
-use backstop_core::schema::ArgumentRules;
+use backstop_core::{Approve, schema::ArgumentRules};
 
 use crate::reader::At;
 
@@ -16,4 +16,9 @@ pub(super) fn arguments(at: &At<'_>) -> Option<ArgumentRules> {
     rules.repair = repair;
     rules.coerce = coerce;
     Some(rules)
+}
+
+/// Reads `never`, `mutating` or `always`.
+pub(super) fn approve(at: &At<'_>) -> Option<Approve> {
+    at.one_of(&[("never", Approve::Never), ("mutating", Approve::Mutating), ("always", Approve::Always)])
 }

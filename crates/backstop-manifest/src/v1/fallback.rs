@@ -31,6 +31,11 @@ pub struct Fallback {
 }
 
 impl Fallback {
+    /// Where it stands in the data, like `toolsets.shop.fallback`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// The strategies with their places.
     pub(super) fn placed(&self) -> impl Iterator<Item = (&Strategy, Span, String)> {
         let place = |(index, (strategy, span)): (usize, (_, &Span))| {

@@ -25,6 +25,7 @@ const ENDPOINT_KEYS: &[&str] = &[
     "method",
     "path",
     "description",
+    "approve",
     "arguments",
     "effect",
     "timeout",

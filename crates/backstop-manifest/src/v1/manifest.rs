@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use backstop_core::{Limits, Redactor, Strategy, ToolPolicy, schema::ArgumentRules};
+use backstop_core::{Approve, Limits, Redactor, Strategy, ToolPolicy, schema::ArgumentRules};
 
 use super::{
-    arguments::arguments,
+    arguments::{approve, arguments},
     fallback::{Fallback, fallback},
     limits::limits,
     lint,
@@ -33,6 +33,7 @@ const KEYS: &[&str] = &[
     "toolsets",
     "fallback",
     "arguments",
+    "approve",
 ];
 const VERSION: u32 = 1;
 
@@ -80,6 +81,8 @@ pub struct Manifest {
     pub fallback: Option<Fallback>,
     /// What may be changed about the arguments of tools for which nothing is declared.
     pub arguments: ArgumentRules,
+    /// Whether a person must allow calls of tools for which nothing is declared.
+    pub approve: Approve,
     /// Every secret value that went into this manifest.
     pub secrets: Vec<SecretText>,
 }
@@ -121,10 +124,15 @@ impl Manifest {
     /// What happens with failures of a tool, by its own name: its own list if it has one, else the toolset's,
     /// else the agent's.
     pub fn strategies_for(&self, toolset: &str, tool: &str) -> Vec<Strategy> {
+        self.fallback_for(toolset, tool).map(|list| list.strategies).unwrap_or_default()
+    }
+
+    /// Like [`strategies_for`](Self::strategies_for), with the places of the strategies.
+    pub fn fallback_for(&self, toolset: &str, tool: &str) -> Option<Fallback> {
         let toolset = self.toolset(toolset);
         let own = toolset.and_then(|toolset| toolset.settings(tool).fallback);
-        let fallback = own.as_ref().or(toolset.and_then(|toolset| toolset.fallback.as_ref()));
-        fallback.or(self.fallback.as_ref()).map(|list| list.strategies.clone()).unwrap_or_default()
+        let above = || toolset.and_then(|toolset| toolset.fallback.clone());
+        own.or_else(above).or_else(|| self.fallback.clone())
     }
 
     /// What the catalog needs to know about a tool beside its spec.
@@ -133,6 +141,7 @@ impl Manifest {
         let settings = self.toolset(toolset).map(|toolset| toolset.settings(tool)).unwrap_or_default();
         policy.timeout = settings.timeout;
         policy.arguments = settings.arguments.unwrap_or(self.arguments);
+        policy.approve = settings.approve.unwrap_or(self.approve);
         policy.strategies = self.strategies_for(toolset, tool);
         policy
     }
@@ -173,6 +182,7 @@ fn read(at: &At<'_>) -> Option<Manifest> {
     let toolsets = toolsets.iter().filter_map(|at| toolset(at, limits.wall_clock)).collect();
     let fallback = fields.get("fallback").and_then(fallback);
     let arguments = fields.get("arguments").and_then(arguments).unwrap_or_default();
+    let approve = fields.get("approve").and_then(approve).unwrap_or_default();
     Some(Manifest {
         source_name: String::new(),
         base_dir: PathBuf::new(),
@@ -184,6 +194,7 @@ fn read(at: &At<'_>) -> Option<Manifest> {
         toolsets,
         fallback,
         arguments,
+        approve,
         secrets: Vec::new(),
     })
 }

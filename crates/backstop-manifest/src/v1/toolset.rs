@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use backstop_core::{Effect, ToolSpec, schema::ArgumentRules};
+use backstop_core::{Approve, Effect, ToolSpec, schema::ArgumentRules};
 
 use super::{
-    arguments::arguments,
+    arguments::{approve, arguments},
     fallback::{Fallback, fallback},
     http::{HttpConfig, HttpEndpoint, http},
     limits::too_long,
@@ -25,6 +25,7 @@ const KEYS: &[&str] = &[
     "agent",
     "deployment",
     "prefix",
+    "approve",
     "arguments",
     "timeout",
     "fallback",
@@ -32,8 +33,17 @@ const KEYS: &[&str] = &[
     "tools",
 ];
 const KINDS: &[&str] = &["http", "openapi", "mcp", "files", "agent", "deployment"];
-const SETTINGS_KEYS: &[&str] =
-    &["effect", "timeout", "description", "fallback", "parallel", "find_with", "check_with", "arguments"];
+const SETTINGS_KEYS: &[&str] = &[
+    "effect",
+    "timeout",
+    "description",
+    "fallback",
+    "parallel",
+    "find_with",
+    "check_with",
+    "arguments",
+    "approve",
+];
 const PREFIX_CAP: usize = 32;
 
 /// Where some tools come from, and what is declared for them.
@@ -52,6 +62,8 @@ pub struct ToolsetConfig {
     pub effect: Option<Effect>,
     /// What may be changed about the arguments of its tools that declare nothing.
     pub arguments: Option<ArgumentRules>,
+    /// Whether a person must allow calls of its tools that declare nothing.
+    pub approve: Option<Approve>,
     /// What is declared for single tools beside where they come from; it goes before what an endpoint says.
     pub tools: Vec<(Spanned<String>, ToolSettings)>,
     /// Where the tools come from.
@@ -82,6 +94,8 @@ pub struct ToolSettings {
     pub parallel: Option<bool>,
     /// What may be changed about its arguments.
     pub arguments: Option<ArgumentRules>,
+    /// Whether a person must allow its calls.
+    pub approve: Option<Approve>,
     /// A tool of the same toolset that finds a valid argument.
     pub find_with: Option<String>,
     /// A tool of the same toolset that shows whether a call took effect.
@@ -98,6 +112,7 @@ impl ToolSettings {
             fallback: self.fallback.or_else(|| above.fallback.clone()),
             parallel: self.parallel.or(above.parallel),
             arguments: self.arguments.or(above.arguments),
+            approve: self.approve.or(above.approve),
             find_with: self.find_with.or_else(|| above.find_with.clone()),
             check_with: self.check_with.or_else(|| above.check_with.clone()),
         }
@@ -117,6 +132,7 @@ impl ToolsetConfig {
             effect: self.effect.or(usual),
             timeout: self.timeout,
             arguments: self.arguments,
+            approve: self.approve,
             ..ToolSettings::default()
         };
         own.or(&above)
@@ -159,6 +175,7 @@ pub(super) fn toolset(at: &At<'_>, wall_clock: Duration) -> Option<ToolsetConfig
     let fallback = fields.get("fallback").and_then(fallback);
     let effect = fields.get("effect").and_then(effect);
     let arguments = fields.get("arguments").and_then(arguments);
+    let approve = fields.get("approve").and_then(approve);
     let kind = kind(&fields, wall_clock);
     let names = fields.get("http").and_then(endpoint_names);
     if let Some(at) = fields.get("http")
@@ -173,7 +190,7 @@ pub(super) fn toolset(at: &At<'_>, wall_clock: Duration) -> Option<ToolsetConfig
         Some(prefix) => prefix?,
         None => String::new(),
     };
-    Some(ToolsetConfig { name, prefix, timeout, fallback, effect, arguments, tools, kind: kind? })
+    Some(ToolsetConfig { name, prefix, timeout, fallback, effect, arguments, approve, tools, kind: kind? })
 }
 
 fn kind(fields: &Fields<'_>, wall_clock: Duration) -> Option<ToolsetKind> {
@@ -257,6 +274,7 @@ pub(super) fn settings_of(fields: &Fields<'_>, names: Option<&[String]>) -> Tool
     ToolSettings {
         fallback: fields.get("fallback").and_then(fallback),
         arguments: fields.get("arguments").and_then(arguments),
+        approve: fields.get("approve").and_then(approve),
         find_with: other("find_with"),
         check_with: other("check_with"),
         ..ToolSettings::default()

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backstop_core::schema::ArgumentRules;
+use backstop_core::{Approve, schema::ArgumentRules};
 use backstop_manifest::{Manifest, MapEnvironment};
 
 fn load(text: &str) -> (Option<Manifest>, Vec<String>) {
@@ -37,6 +37,28 @@ toolsets:
     assert_eq!(rules("strict", "a"), off.repair().coerce());
     assert_eq!(rules("strict", "b"), off.repair());
     assert_eq!(rules("usual", "c"), off.coerce());
+}
+
+#[test]
+fn approval_is_declared_on_each_level_too() {
+    let text = format!(
+        "{HEAD}
+approve: mutating
+toolsets:
+  a:
+    approve: never
+    http: {{ base_url: 'http://h', endpoints: {{ a: {{ path: /a }}, b: {{ path: /b, approve: always }} }} }}
+  c:
+    http: {{ base_url: 'http://h', endpoints: {{ c: {{ path: /c }} }} }}
+"
+    );
+    let (manifest, problems) = load(&text);
+    let manifest = manifest.unwrap_or_else(|| panic!("{problems:#?}"));
+    let approve = |toolset: &str, tool: &str| manifest.policy_for(toolset, tool).approve;
+    assert_eq!(
+        [approve("a", "a"), approve("a", "b"), approve("c", "c")],
+        [Approve::Never, Approve::Always, Approve::Mutating]
+    );
 }
 
 #[test]
