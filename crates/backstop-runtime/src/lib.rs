@@ -6,6 +6,7 @@
 
 mod agent;
 mod answerer;
+mod breaker;
 mod clock;
 mod driver;
 mod memory_store;
@@ -18,6 +19,7 @@ mod telemetry;
 
 pub use agent::{Agent, AgentBuilder, BuildProblem, Input, ToolsetOptions};
 pub use answerer::{Answer, Answerer};
+pub use breaker::{Breaker, BreakerLimits, CIRCUIT_OPEN};
 pub use driver::RunError;
 pub use memory_store::MemoryStore;
 pub use observer::Observer;

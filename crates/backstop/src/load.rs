@@ -11,7 +11,7 @@ use backstop_manifest::{
     Diagnostic, Environment, Manifest, SecretText,
     v1::{self, ApiKeyPlace, Constant, ModelConfig, ParameterPlace, ToolsetConfig, ToolsetKind},
 };
-use backstop_runtime::{Agent, AgentBuilder, BuildProblem, ToolsetOptions};
+use backstop_runtime::{Agent, AgentBuilder, Breaker, BreakerLimits, BuildProblem, ToolsetOptions};
 use backstop_toolsets::{
     client::http_client,
     deployment::{OpenAiConfig, OpenAiModel, ScriptError, ScriptedModel},
@@ -223,7 +223,8 @@ fn add_toolset(
             policy.clone_from(declared);
         }
     });
-    Ok(builder.toolset_with(made, options))
+    let guarded = Breaker::new(made, BreakerLimits::default());
+    Ok(builder.toolset_with(Arc::new(guarded), options))
 }
 
 fn http_config(config: &ToolsetConfig, http: &v1::HttpConfig, client: &reqwest::Client) -> HttpConfig {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests may panic")]
 
 mod approval;
+mod breaker;
 mod cancel;
 mod failures;
 mod kit;
