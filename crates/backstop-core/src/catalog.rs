@@ -36,6 +36,20 @@ pub struct ToolPolicy {
     pub arguments: ArgumentRules,
     /// Whether a person must allow its calls.
     pub approve: Approve,
+    /// The call that finds out whether a call of it took effect whose reply was lost.
+    pub reconcile: Option<Reconcile>,
+}
+
+/// The call that finds out whether a mutating call took effect whose reply was lost. It is made before anything
+/// else, and its answer decides: `true`, an object with `"applied": true`, or anything that is there means that it
+/// did; `false`, `"applied": false`, null, an empty text, list or object, or `not_found` that it did not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reconcile {
+    /// The tool, by the name that the model knows or by its own where that is unique.
+    pub tool: String,
+    /// Its arguments: values as they are, and a text that is `{name}` for the lost call's argument of that name.
+    /// Empty for the same arguments.
+    pub arguments: Map<String, Value>,
 }
 
 /// One tool on offer.

@@ -21,7 +21,7 @@ pub mod spec;
 pub mod text;
 
 pub use call::{RawArguments, ToolCall, ToolOutput, ValidCall};
-pub use catalog::{Catalog, CatalogEntry, CatalogProblem, ToolPolicy};
+pub use catalog::{Catalog, CatalogEntry, CatalogProblem, Reconcile, ToolPolicy};
 pub use contract::{CallContext, Delta, DeltaSink, Model, ModelRequest, RunStore, StoreError, Toolset};
 pub use error::{Applied, ErrorClass, ModelView, OperatorView, ToolError, ToolErrorKind};
 pub use id::{CallId, Reference, RunId, Timestamp};

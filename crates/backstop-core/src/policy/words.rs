@@ -17,6 +17,11 @@ pub fn served_by_note(tool: &str, served_by: &str) -> String {
     format!("Tool \"{tool}\" failed; this result is served by \"{served_by}\":")
 }
 
+/// What the model reads above the proof that a call took effect whose reply was lost.
+pub fn reconciled_note(tool: &str, checked_with: &str) -> String {
+    format!("The reply of \"{tool}\" was lost, but the call took effect. \"{checked_with}\" says:")
+}
+
 /// What the model reads above a value that takes the place of a result.
 pub fn substitute_note(note: Option<&str>, tool: &str) -> String {
     let usual = || format!("Tool \"{tool}\" failed; this value is served in its place:");

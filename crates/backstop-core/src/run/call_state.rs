@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{Limit, Outcome, repeats::CallKey};
 use crate::{
     call::{ToolCall, ValidCall},
-    error::{Applied, ToolErrorKind},
+    error::{Applied, ToolError, ToolErrorKind},
     id::{CallId, Reference, Timestamp},
     message::{Message, PastCall, ResultContent, replayable_name, stand_in},
 };
@@ -27,6 +27,10 @@ pub(super) struct Call {
     pub(super) attempts: u32,
     /// The call of another tool that serves this one after a failure.
     pub(super) standby: Option<Standby>,
+    /// The call that finds out whether this one took effect.
+    pub(super) reconciling: Option<Reconciling>,
+    /// Attempts that were made to find that out.
+    pub(super) side_attempts: u32,
     /// Whether an earlier attempt may have changed the world, whatever a later one says of itself.
     pub(super) may_have_applied: bool,
     pub(super) state: CallState,
@@ -42,6 +46,15 @@ pub(super) struct Standby {
     pub(super) used: Vec<String>,
     /// Why it took over.
     pub(super) failure: FailureFacts,
+}
+
+/// A call that finds out whether another one took effect, and the failure that left it open.
+#[derive(Debug)]
+pub(super) struct Reconciling {
+    pub(super) valid: Arc<ValidCall>,
+    pub(super) error: ToolError,
+    pub(super) reference: Reference,
+    pub(super) elapsed_ms: u64,
 }
 
 #[derive(Debug)]
@@ -77,25 +90,31 @@ impl Call {
         matches!(self.state, CallState::Settled(_))
     }
 
-    /// What is executed: the call itself, or that of the tool that serves it.
+    /// What is executed: the call itself, that of the tool that serves it, or what finds out about it.
     pub(super) fn executed(&self) -> Option<&Arc<ValidCall>> {
+        self.reconciling.as_ref().map(|reconciling| &reconciling.valid).or(self.serving())
+    }
+
+    /// What the result comes from: the call itself, or that of the tool that serves it.
+    pub(super) fn serving(&self) -> Option<&Arc<ValidCall>> {
         self.standby.as_ref().map(|standby| &standby.valid).or(self.valid.as_ref())
     }
 
     /// The name for results and logs: the tool that is executed, or what the model wrote.
     pub(super) fn tool(&self) -> &str {
-        self.executed().map_or(&self.asked.name, |valid| valid.tool())
+        self.serving().map_or(&self.asked.name, |valid| valid.tool())
     }
 
     /// The arguments as a person reads them who is asked about the call: valid and with defaults, where they are.
     pub(super) fn shown_arguments(&self) -> String {
-        let valid = self.executed().and_then(|valid| serde_json::to_string(&valid.arguments).ok());
+        let valid = self.serving().and_then(|valid| serde_json::to_string(&valid.arguments).ok());
         valid.unwrap_or_else(|| self.asked.arguments.0.clone())
     }
 
     /// Attempts of the tool that is executed.
     pub(super) fn attempts_of_tool(&self) -> u32 {
-        self.attempts - self.standby.as_ref().map_or(0, |standby| standby.attempts_before)
+        let before = self.standby.as_ref().map_or(0, |standby| standby.attempts_before);
+        self.attempts.saturating_sub(before + self.side_attempts)
     }
 }
 

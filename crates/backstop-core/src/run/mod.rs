@@ -8,6 +8,7 @@
 mod call_state;
 mod definition;
 mod event;
+mod finished;
 mod limits;
 mod outcome;
 mod repeats;

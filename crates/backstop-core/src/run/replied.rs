@@ -118,6 +118,8 @@ impl Run {
             key,
             attempts: 0,
             standby: None,
+            reconciling: None,
+            side_attempts: 0,
             may_have_applied: false,
             state: CallState::Ready,
         });

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     Limit, Outcome, Run,
-    call_state::{CallState, FailureFacts, Settled, Turn},
+    call_state::{CallState, FailureFacts, Reconciling, Settled, Turn},
 };
 use crate::{
     call::ToolOutput,
@@ -19,14 +19,44 @@ use crate::{
 impl Run {
     /// Decides about a failed attempt of a call and carries it out.
     pub(super) fn call_failed(&mut self, turn: &mut Turn, index: usize, error: &ToolError, elapsed_ms: u64) {
+        self.decide_about(turn, index, error, elapsed_ms, false);
+    }
+
+    /// Like [`call_failed`](Self::call_failed); `settled_by_check` where it was tried to find out whether the call
+    /// took effect.
+    pub(super) fn decide_about(
+        &mut self,
+        turn: &mut Turn,
+        index: usize,
+        error: &ToolError,
+        elapsed_ms: u64,
+        settled_by_check: bool,
+    ) {
         let Some(call) = turn.calls.get(index) else { return };
         let mut numbers = self.seed.at([self.turns.into(), index as u64, call.attempts.into(), 0]);
         let (reference, jitter) = (numbers.reference(), numbers.permille());
-        let entry = call.executed().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
+        let entry = call.serving().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
         let entry = entry.or_else(|| self.definition.catalog.get(&call.asked.name));
         let effect = entry.map_or(Effect::ReadOnly, |entry| entry.spec.effect);
         let strategies = self.definition.strategies_for(entry);
         let limits = &self.definition.limits;
+        if effect == Effect::Mutating && error.applied() == Applied::Unknown && call.reconciling.is_none() {
+            let reconcile = entry.and_then(|entry| entry.policy.reconcile.as_ref());
+            let found =
+                reconcile.filter(|_| !settled_by_check).map(|reconcile| self.reconcile(call, reconcile));
+            if let Some(Ok(valid)) = found {
+                let mut operator = self.operator_view(turn, index, error, reference, elapsed_ms);
+                operator.decision = "reconcile".to_owned();
+                self.failures.push(operator);
+                if let Some(call) = turn.calls.get_mut(index) {
+                    call.reconciling =
+                        Some(Reconciling { valid, error: error.clone(), reference, elapsed_ms });
+                    call.may_have_applied = true;
+                    call.state = CallState::Ready;
+                }
+                return;
+            }
+        }
         let own_error = error;
         // What an earlier attempt may have done stays done when a later one did nothing.
         let error = match error.applied() {
@@ -175,7 +205,7 @@ impl Run {
         operator.decision = decision.as_str().to_owned();
         self.failures.push(operator);
         let Some(call) = turn.calls.get_mut(index) else { return };
-        let entry = call.executed().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
+        let entry = call.serving().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
         let effect = entry.map_or(Effect::ReadOnly, |entry| entry.spec.effect);
         let view = ViewFacts::new(call.tool(), effect, reference)
             .check_with(entry.and_then(|entry| entry.spec.check_with.as_deref()))
@@ -196,7 +226,7 @@ impl Run {
         let Some(call) = turn.calls.get(index) else {
             return OperatorView::new(error, reference, self.id.clone(), crate::CallId::new(""));
         };
-        let entry = call.executed().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
+        let entry = call.serving().and_then(|valid| self.definition.catalog.entries().get(valid.entry()));
         let entry = entry.or_else(|| self.definition.catalog.get(&call.asked.name));
         let mut view = OperatorView::new(error, reference, self.id.clone(), call.id.clone());
         view.tool = text::head(call.tool(), 200);

@@ -1,4 +1,4 @@
-//! Another tool in place of one that failed.
+//! Calls of other tools for a call that failed: one that serves it, one that finds out whether it took effect.
 
 use std::sync::Arc;
 
@@ -8,7 +8,10 @@ use super::{
     Run,
     call_state::{Call, FailureFacts, Standby},
 };
-use crate::call::ToolCall;
+use crate::{
+    call::{ToolCall, ValidCall},
+    catalog::Reconcile,
+};
 
 /// Tools that may serve one call, one after the other.
 const MOST: usize = 3;
@@ -33,14 +36,32 @@ impl Run {
                 "tool `{tool}` can't serve a call that it failed, or that {MOST} others did"
             ));
         }
-        let given = call.valid.as_ref().map(|valid| valid.arguments.clone());
+        let valid = self.call_instead(call, &entry.name, arguments)?;
+        Ok(Standby { valid, attempts_before: call.attempts, used, failure })
+    }
+
+    /// The call that finds out whether `call` took effect.
+    pub(super) fn reconcile(&self, call: &Call, reconcile: &Reconcile) -> Result<Arc<ValidCall>, String> {
+        let entry = self.definition.catalog.find(&reconcile.tool);
+        let entry = entry.map_err(|_| format!("there is no tool `{}` to find out with", reconcile.tool))?;
+        self.call_instead(call, &entry.name, &reconcile.arguments)
+    }
+
+    /// A call of `tool` with the declared arguments, which may take up those of `call`.
+    fn call_instead(
+        &self,
+        call: &Call,
+        tool: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<Arc<ValidCall>, String> {
+        let given = call.serving().map(|valid| valid.arguments.clone());
         let given = given.or_else(|| serde_json::from_str(&call.asked.arguments.0).ok()).unwrap_or_default();
         let arguments = Value::Object(mapped(arguments, given));
-        let asked = ToolCall::new(call.id.as_str(), entry.name.clone(), arguments.to_string());
-        let valid = catalog
-            .validate(&asked)
-            .map_err(|error| format!("tool `{tool}` does not take the arguments of the strategy: {error}"))?;
-        Ok(Standby { valid: Arc::new(valid), attempts_before: call.attempts, used, failure })
+        let asked = ToolCall::new(call.id.as_str(), tool, arguments.to_string());
+        let valid = self.definition.catalog.validate(&asked);
+        valid
+            .map(Arc::new)
+            .map_err(|error| format!("tool `{tool}` does not take the declared arguments: {error}"))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     id::{CallId, RunId, Seed, Timestamp},
     message::{Message, ResultContent, Transcript, check_pairing},
     model::{ModelError, ModelErrorKind, Usage},
-    policy::{Backoff, served_by_note},
+    policy::Backoff,
 };
 
 /// One execution of an agent, as a state machine without hands.
@@ -372,36 +372,6 @@ impl Run {
                     unknown(call)
                 }
             }
-        }
-    }
-
-    fn finished(
-        &mut self,
-        turn: &mut Turn,
-        index: usize,
-        result: Result<ToolOutput, ToolError>,
-        elapsed_ms: u64,
-    ) {
-        match result {
-            Ok(output) => {
-                let Some(call) = turn.calls.get_mut(index) else { return };
-                self.repeats.succeeded(call.key, &output);
-                let mended = call.valid.as_ref().and_then(|valid| valid.mended.clone());
-                let failure = call.standby.as_ref().map(|standby| standby.failure);
-                let content = match (&call.standby, mended) {
-                    (Some(standby), _) => {
-                        let asked =
-                            call.valid.as_ref().map_or(call.asked.name.as_str(), |valid| valid.tool());
-                        let asked = crate::text::escaped(asked, 100);
-                        let note = served_by_note(&asked, standby.valid.tool());
-                        ResultContent::Substitute { output, note }
-                    }
-                    (None, Some(note)) => ResultContent::Mended { output, note },
-                    (None, None) => ResultContent::Output(output),
-                };
-                call.state = CallState::Settled(Settled { content, failure });
-            }
-            Err(error) => self.call_failed(turn, index, &error, elapsed_ms),
         }
     }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use backstop_core::{
-    Action, Applied, Approve, Backoff, Catalog, Definition, Effect, Limits, Strategy, ToolCall, ToolError,
-    ToolErrorKind, ToolPolicy, ToolSpec, When, catalog::CatalogSource, policy::TextMatch,
+    Action, Applied, Approve, Backoff, Catalog, Definition, Effect, Limits, Reconcile, Strategy, ToolCall,
+    ToolError, ToolErrorKind, ToolPolicy, ToolSpec, When, catalog::CatalogSource, policy::TextMatch,
 };
 use serde_json::{Map, Value, json};
 
@@ -81,6 +81,10 @@ fn tool(text: &str) -> (ToolSpec, ToolPolicy) {
             }
             None if flag == "keyed" => spec.honours_idempotency_key(),
             None => spec.effect(named::<Effect>(flag)),
+            Some(("reconcile", tool)) => {
+                policy.reconcile = Some(Reconcile { tool: tool.into(), ..Reconcile::default() });
+                spec
+            }
             Some(("check_with", tool)) => spec.check_with(tool),
             Some(("find_with", tool)) => spec.find_with(tool),
             Some(("timeout", limit)) => {

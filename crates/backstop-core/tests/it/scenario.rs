@@ -202,6 +202,11 @@ fn event(verb: &str, rest: &str) -> Event {
             let (call, answer) = rest.split_once(' ').expect("answer CALL \"text\"");
             Event::Answered { call: backstop_core::CallId::new(call), answer: quoted(answer).0 }
         }
+        "approve" => Event::Approved { call: backstop_core::CallId::new(rest) },
+        "refuse" => {
+            let (call, reason) = rest.split_once(' ').expect("refuse CALL \"text\"");
+            Event::Refused { call: backstop_core::CallId::new(call), reason: Some(quoted(reason).0) }
+        }
         "cancel" => Event::Cancelled,
         _ => panic!("no such event: {verb} {rest}"),
     }

@@ -1,7 +1,9 @@
-//! `arguments`: what may be changed about the arguments of a call; `approve`: whether a person must allow it.
+//! `arguments`: what may be changed about the arguments of a call; `approve`: whether a person must allow it;
+//! `reconcile`: how to find out whether it took effect.
 
-use backstop_core::{Approve, schema::ArgumentRules};
+use backstop_core::{Approve, Reconcile, schema::ArgumentRules};
 
+use super::fallback::call_of;
 use crate::reader::At;
 
 /// Reads `{ repair: off | syntax, coerce: off | safe }`; what is left out is off.
@@ -21,4 +23,10 @@ pub(super) fn arguments(at: &At<'_>) -> Option<ArgumentRules> {
 /// Reads `never`, `mutating` or `always`.
 pub(super) fn approve(at: &At<'_>) -> Option<Approve> {
     at.one_of(&[("never", Approve::Never), ("mutating", Approve::Mutating), ("always", Approve::Always)])
+}
+
+/// Reads `{tool, arguments}` of the call that finds out whether a call took effect.
+pub(super) fn reconcile(at: &At<'_>) -> Option<Reconcile> {
+    let (tool, arguments) = call_of(at)?;
+    Some(Reconcile { tool, arguments })
 }

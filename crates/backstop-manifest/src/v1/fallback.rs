@@ -102,14 +102,8 @@ fn action(key: &str, at: &At<'_>) -> Option<Action> {
             Some(Action::Stop { message: fields.get("message").and_then(At::some_text) })
         }
         "use_tool" => {
-            let fields = at.fields(&["tool", "arguments"])?;
-            let tool = fields.required("tool").and_then(At::some_text);
-            let arguments = match fields.get("arguments").map(|at| at.json(Some(JsonType::Object))) {
-                None => Some(Map::new()),
-                Some(Some(Json::Object(arguments))) => Some(arguments),
-                Some(_) => None,
-            };
-            Some(Action::UseTool { tool: tool?, arguments: arguments? })
+            let (tool, arguments) = call_of(at)?;
+            Some(Action::UseTool { tool, arguments })
         }
         "use_value" => {
             let fields = at.fields(&["value", "note"])?;
@@ -145,4 +139,16 @@ fn retry(at: &At<'_>) -> Option<Action> {
     }
     let max_wait = longest.unwrap_or(usual.max).max(base);
     Some(Action::Retry { max: max?, backoff: Backoff { base, max: max_wait, jitter } })
+}
+
+/// Reads `{tool, arguments}`: another tool, and the arguments that it gets.
+pub(super) fn call_of(at: &At<'_>) -> Option<(String, Map<String, Json>)> {
+    let fields = at.fields(&["tool", "arguments"])?;
+    let tool = fields.required("tool").and_then(At::some_text);
+    let arguments = match fields.get("arguments").map(|at| at.json(Some(JsonType::Object))) {
+        None => Some(Map::new()),
+        Some(Some(Json::Object(arguments))) => Some(arguments),
+        Some(_) => None,
+    };
+    Some((tool?, arguments?))
 }

@@ -26,6 +26,7 @@ const ENDPOINT_KEYS: &[&str] = &[
     "path",
     "description",
     "approve",
+    "reconcile",
     "arguments",
     "effect",
     "timeout",

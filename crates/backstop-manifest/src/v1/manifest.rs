@@ -18,9 +18,11 @@ use crate::{
     diagnostic::{Diagnostic, Problems, code},
     environment::Environment,
     parse::parse,
+    quickapps::{convert, is_quickapps},
     reader::At,
     secret::SecretText,
     span::Spanned,
+    tree::Node,
 };
 
 const KEYS: &[&str] = &[
@@ -88,7 +90,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Reads a manifest. `source_name` is what the text is called, `base_dir` what relative paths start at.
+    /// Reads a manifest, native or of QuickApps. `source_name` is what the text is called, `base_dir` what relative paths start at.
     ///
     /// Every problem is reported in one pass, in the order of the text. No value of a secret is part of a problem.
     ///
@@ -103,17 +105,32 @@ impl Manifest {
     ) -> (Option<Self>, Vec<Diagnostic>) {
         let problems = Problems::default();
         let manifest = parse(text, &problems).and_then(|root| {
-            let cx = Context::new(text, base_dir, environment, &problems);
-            let manifest = read(&At::root(&cx, &root));
-            let secrets = cx.into_secrets();
-            let (source_name, base_dir) = (source_name.to_owned(), base_dir.to_owned());
-            manifest.map(|manifest| Self { source_name, base_dir, secrets, ..manifest })
+            if !is_quickapps(&root) {
+                let cx = Context::new(text, base_dir, environment, &problems);
+                return Self::read_tree(cx, &root, source_name);
+            }
+            let converted = convert(text, &root, source_name, base_dir, &problems)?;
+            let environment = converted.environment(environment);
+            let native = Problems::default();
+            let cx = Context::new(text, base_dir, &environment, &native);
+            let manifest = Self::read_tree(cx, &converted.tree(), source_name);
+            for found in native.into_sorted() {
+                problems.push(converted.relocate(found));
+            }
+            manifest
         });
-        if let Some(manifest) = &manifest {
-            lint::lint(manifest, &problems);
-        }
         let manifest = manifest.filter(|_| !problems.has_errors());
         (manifest, problems.into_sorted())
+    }
+
+    /// Reads a tree that is native, or was made so.
+    pub(crate) fn read_tree(cx: Context<'_>, root: &Node, source_name: &str) -> Option<Self> {
+        let manifest = read(&At::root(&cx, root))?;
+        let (problems, base_dir) = (cx.problems, cx.base_dir.to_owned());
+        let manifest =
+            Self { source_name: source_name.to_owned(), base_dir, secrets: cx.into_secrets(), ..manifest };
+        lint::lint(&manifest, problems);
+        Some(manifest)
     }
 
     /// The toolset of this name.
@@ -142,6 +159,7 @@ impl Manifest {
         policy.timeout = settings.timeout;
         policy.arguments = settings.arguments.unwrap_or(self.arguments);
         policy.approve = settings.approve.unwrap_or(self.approve);
+        policy.reconcile = settings.reconcile;
         policy.strategies = self.strategies_for(toolset, tool);
         policy
     }

@@ -70,7 +70,7 @@ impl ParameterPlace {
 pub enum Constant {
     /// Any value.
     Json(Json),
-    /// Text with a secret in it; in queries and headers only.
+    /// Text with a secret in it; anywhere but in the path.
     Secret(SecretText),
 }
 
@@ -163,7 +163,8 @@ fn check_place(
 
 fn constant(at: &At<'_>, fields: &Fields<'_>, place: Option<ParameterPlace>) -> Option<Constant> {
     let wanted = fields.get("type").and_then(|at| at.one_of(&JsonType::ALL));
-    let secret_place = matches!(place, Some(ParameterPlace::Query | ParameterPlace::Header));
+    let secret_place =
+        matches!(place, Some(ParameterPlace::Query | ParameterPlace::Header | ParameterPlace::Body));
     if secret_place && at.has_secret() {
         let found = at.secret(Secrets::Required)?;
         let fit = place != Some(ParameterPlace::Header) || check_sendable(at, &found.text);

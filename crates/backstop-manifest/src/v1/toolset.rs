@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use backstop_core::{Approve, Effect, ToolSpec, schema::ArgumentRules};
+use backstop_core::{Approve, Effect, Reconcile, ToolSpec, schema::ArgumentRules};
 
 use super::{
-    arguments::{approve, arguments},
+    arguments::{approve, arguments, reconcile},
     fallback::{Fallback, fallback},
     http::{HttpConfig, HttpEndpoint, http},
     limits::too_long,
@@ -43,6 +43,7 @@ const SETTINGS_KEYS: &[&str] = &[
     "check_with",
     "arguments",
     "approve",
+    "reconcile",
 ];
 const PREFIX_CAP: usize = 32;
 
@@ -96,6 +97,8 @@ pub struct ToolSettings {
     pub arguments: Option<ArgumentRules>,
     /// Whether a person must allow its calls.
     pub approve: Option<Approve>,
+    /// The call that finds out whether a call of it took effect whose reply was lost.
+    pub reconcile: Option<Reconcile>,
     /// A tool of the same toolset that finds a valid argument.
     pub find_with: Option<String>,
     /// A tool of the same toolset that shows whether a call took effect.
@@ -113,6 +116,7 @@ impl ToolSettings {
             parallel: self.parallel.or(above.parallel),
             arguments: self.arguments.or(above.arguments),
             approve: self.approve.or(above.approve),
+            reconcile: self.reconcile.or_else(|| above.reconcile.clone()),
             find_with: self.find_with.or_else(|| above.find_with.clone()),
             check_with: self.check_with.or_else(|| above.check_with.clone()),
         }
@@ -275,6 +279,7 @@ pub(super) fn settings_of(fields: &Fields<'_>, names: Option<&[String]>) -> Tool
         fallback: fields.get("fallback").and_then(fallback),
         arguments: fields.get("arguments").and_then(arguments),
         approve: fields.get("approve").and_then(approve),
+        reconcile: fields.get("reconcile").and_then(reconcile),
         find_with: other("find_with"),
         check_with: other("check_with"),
         ..ToolSettings::default()

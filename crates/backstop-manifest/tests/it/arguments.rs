@@ -47,7 +47,7 @@ approve: mutating
 toolsets:
   a:
     approve: never
-    http: {{ base_url: 'http://h', endpoints: {{ a: {{ path: /a }}, b: {{ path: /b, approve: always }} }} }}
+    http: {{ base_url: 'http://h', endpoints: {{ a: {{ path: /a }}, b: {{ path: /b, approve: always, reconcile: {{ tool: a, arguments: {{ id: '{{id}}' }} }} }} }} }}
   c:
     http: {{ base_url: 'http://h', endpoints: {{ c: {{ path: /c }} }} }}
 "
@@ -59,6 +59,8 @@ toolsets:
         [approve("a", "a"), approve("a", "b"), approve("c", "c")],
         [Approve::Never, Approve::Always, Approve::Mutating]
     );
+    let reconcile = manifest.policy_for("a", "b").reconcile.unwrap();
+    assert_eq!((reconcile.tool.as_str(), &reconcile.arguments["id"]), ("a", &"{id}".into()));
 }
 
 #[test]
