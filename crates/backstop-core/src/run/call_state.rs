@@ -86,6 +86,11 @@ pub(super) struct FailureFacts {
 }
 
 impl Call {
+    /// Whether it is settled as a failure, without a result or a substitute.
+    pub(super) fn gave_nothing(&self) -> bool {
+        matches!(&self.state, CallState::Settled(Settled { content: ResultContent::Failure(_), .. }))
+    }
+
     pub(super) fn is_settled(&self) -> bool {
         matches!(self.state, CallState::Settled(_))
     }

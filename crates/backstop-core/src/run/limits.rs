@@ -27,6 +27,8 @@ pub struct Limits {
     pub same_results: u32,
     /// Failed calls.
     pub failures: u32,
+    /// Failed calls in a row, with no call in between that gave a result.
+    pub failures_in_row: u32,
     /// Retries of all calls together.
     pub retries: u32,
     /// Retries of one call when no strategy says otherwise.
@@ -47,6 +49,7 @@ impl Default for Limits {
             repeats: 3,
             same_results: 10,
             failures: 30,
+            failures_in_row: 10,
             retries: 20,
             call_retries: 2,
             model_retries: 2,
@@ -65,7 +68,7 @@ pub enum Limit {
     ToolCalls,
     /// [`Limits::wall_clock`].
     WallClock,
-    /// [`Limits::failures`].
+    /// [`Limits::failures`] or [`Limits::failures_in_row`].
     Failures,
     /// [`Limits::repeats`] or [`Limits::same_results`].
     Repeats,

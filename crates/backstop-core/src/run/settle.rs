@@ -245,7 +245,8 @@ impl Run {
     /// The limit that ends the run after a settled turn, if one does.
     pub(super) fn spent(&self) -> Option<Limit> {
         let limits = &self.definition.limits;
-        if self.failed_calls >= limits.failures.max(1) {
+        if self.failed_calls >= limits.failures.max(1) || self.failed_in_row >= limits.failures_in_row.max(1)
+        {
             Some(Limit::Failures)
         } else if self.turns >= limits.turns.max(1) {
             Some(Limit::Turns)

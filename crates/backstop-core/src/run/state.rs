@@ -50,6 +50,8 @@ pub struct Run {
     pub(super) turns: u32,
     pub(super) tool_calls: u32,
     pub(super) failed_calls: u32,
+    /// Failed calls since the last one that gave a result.
+    pub(super) failed_in_row: u32,
     pub(super) retries: u32,
     pub(super) usage: Usage,
     pub(super) repeats: Repeats,
@@ -105,6 +107,7 @@ impl Run {
             turns: 0,
             tool_calls: 0,
             failed_calls: 0,
+            failed_in_row: 0,
             retries: 0,
             usage: Usage::default(),
             repeats: Repeats::default(),
@@ -384,6 +387,9 @@ impl Run {
             return Phase::Tools(turn);
         }
         let end = turn.end.take();
+        for call in &turn.calls {
+            self.failed_in_row = if call.gave_nothing() { self.failed_in_row + 1 } else { 0 };
+        }
         let messages = turn.into_messages(&mut self.calls);
         self.transcript.extend(messages);
         match end.or_else(|| self.spent().map(|which| Outcome::LimitReached { which })) {

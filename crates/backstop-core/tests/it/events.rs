@@ -108,6 +108,7 @@ fn limit(limits: &mut Limits, setting: &str) {
         "repeats" => limits.repeats = count(),
         "same_results" => limits.same_results = count(),
         "failures" => limits.failures = count(),
+        "failures_in_row" => limits.failures_in_row = count(),
         "retries" => limits.retries = count(),
         "call_retries" => limits.call_retries = count(),
         "model_retries" => limits.model_retries = count(),

@@ -16,6 +16,7 @@ mod arguments;
 mod decision_table;
 mod decode;
 mod events;
+mod explained;
 mod golden;
 mod kit;
 mod names;

@@ -20,6 +20,7 @@ const KEYS: &[&str] = &[
     "repeats",
     "same_results",
     "failures",
+    "failures_in_row",
     "retries",
     "call_retries",
     "model_retries",
@@ -42,6 +43,7 @@ pub(super) fn limits(at: &At<'_>) -> Limits {
     set(&mut limits.repeats, "repeats", 1, 1000);
     set(&mut limits.same_results, "same_results", 1, 10_000);
     set(&mut limits.failures, "failures", 1, 100_000);
+    set(&mut limits.failures_in_row, "failures_in_row", 1, 100_000);
     // No retries at all is a limit like any other.
     set(&mut limits.retries, "retries", 0, 10_000);
     set(&mut limits.call_retries, "call_retries", 0, 20);
