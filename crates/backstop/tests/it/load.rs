@@ -143,3 +143,21 @@ fn the_quickstart_and_the_starter_manifest_are_fine() {
         assert_eq!(read.diagnostics, [], "{file}");
     }
 }
+
+#[test]
+fn the_manifests_of_the_book_are_fine() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("book/manifests.md")).unwrap();
+    let blocks: Vec<&str> =
+        page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(blocks.len() >= 2, "{blocks:?}");
+    for block in blocks {
+        // A part of a manifest stands without its head.
+        let head = if block.starts_with("version:") { "" } else { "version: 1\nname: x\nmodel: { name: m }\n" };
+        let environment = MapEnvironment::new().with_var("SHOP_TOKEN", "sesame-sesame");
+        let text = format!("{head}{block}");
+        let (_, problems) = Manifest::load(&text, "book", Path::new("."), &environment);
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(problems, [""; 0], "{text}");
+    }
+}
