@@ -40,6 +40,20 @@ pub(crate) enum Command {
         #[arg(long)]
         strict: bool,
     },
+    /// Write a QuickApps manifest as a native one, and report what was changed or left out.
+    ///
+    /// The report goes to stderr. Credentials become references to variables, which it names. Exit code: 0 fine,
+    /// 2 not migrated.
+    Migrate {
+        /// The manifest.
+        file: PathBuf,
+        /// Write to this file, which must not be there yet, in place of stdout.
+        #[arg(short, long, value_name = "FILE")]
+        out: Option<PathBuf>,
+        /// Print one JSON document with the report.
+        #[arg(long)]
+        json: bool,
+    },
     /// Show the tools exactly as a model will see them.
     Tools {
         /// The manifest.

@@ -37,6 +37,7 @@ async fn run(command: Command) -> Result<Exit, Exit> {
     match command {
         Command::Init { dir } => commands::init::run(&dir),
         Command::Check { files, json, strict } => commands::check::run(&files, json, strict).await,
+        Command::Migrate { file, out, json } => commands::migrate::run(&file, out.as_deref(), json),
         Command::Tools { file, json } => commands::tools::run(&file, json).await,
         Command::Call { file, tool, arguments, json } => {
             commands::call::run(&file, &tool, arguments.as_deref(), json).await

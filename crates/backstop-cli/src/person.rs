@@ -45,11 +45,9 @@ impl Answerer for Person {
         if !std::io::stdin().is_terminal() {
             return None;
         }
-        self.progress.quiet(true);
+        self.progress.make_room();
         write_question(question);
-        let line = read_line().await;
-        self.progress.quiet(false);
-        let line = line?;
+        let line = read_line().await?;
         Some(match (question.kind, line.trim()) {
             (QuestionKind::Answer, answer) => Answer::Text(answer.to_owned()),
             (QuestionKind::Approval, "y" | "Y" | "yes") => Answer::Approve,

@@ -18,8 +18,7 @@ use crate::{
 
 /// Bytes that all references of one manifest may come to.
 const EXPANDED_CAP: usize = 8 * 1024 * 1024;
-const SECRET_PLACES: &str =
-    "secrets are allowed in `api_key`, `auth`, header values, and `const` of a query or header parameter";
+const SECRET_PLACES: &str = "secrets are allowed in `api_key`, `auth`, header values, and `const` of a query, header or body parameter";
 
 /// The state of one load.
 pub(crate) struct Context<'a> {
@@ -29,6 +28,7 @@ pub(crate) struct Context<'a> {
     pub(crate) problems: &'a Problems,
     secrets: RefCell<Vec<SecretText>>,
     expanded: Cell<usize>,
+    literal: bool,
 }
 
 /// Whether a text may refer to secrets.
@@ -61,7 +61,12 @@ impl<'a> Context<'a> {
         problems: &'a Problems,
     ) -> Self {
         let (secrets, expanded) = (RefCell::default(), Cell::new(0));
-        Self { source, base_dir, environment, problems, secrets, expanded }
+        Self { source, base_dir, environment, problems, secrets, expanded, literal: false }
+    }
+
+    /// In which `${..}` is text like any other.
+    pub(crate) fn literal(self) -> Self {
+        Self { literal: true, ..self }
     }
 
     /// Every secret value that was met.
@@ -88,7 +93,7 @@ impl<'a> Context<'a> {
         path: &dyn Fn() -> String,
     ) -> Option<Expanded> {
         let mut out = Expanded { text: String::new(), plain: scalar.plain, referenced: false, secret: false };
-        if !scalar.text.contains("${") {
+        if self.literal || !scalar.text.contains("${") {
             out.text.clone_from(&scalar.text);
             return Some(out);
         }

@@ -214,7 +214,7 @@ pub mod code {
         UNKNOWN_TOOL = "unknown-tool";
         /// A condition that holds nothing.
         EMPTY_MATCHER = "empty-matcher";
-        /// Warning: a strategy behind one that takes every failure.
+        /// Warning: a strategy behind one that takes every failure that it is for.
         UNREACHABLE_STRATEGY = "unreachable-strategy";
         /// Warning: conditions that exclude each other.
         NEVER_MATCHES = "never-matches";
@@ -222,6 +222,8 @@ pub mod code {
         USELESS_RETRY = "useless-retry";
         /// Warning: a retry of a tool that changes something each time; it falls through.
         UNSAFE_RETRY = "unsafe-retry";
+        /// Warning: more retries than the run has time or retries for.
+        NO_ROOM = "no-room-for-retries";
         /// Warning: a secret written out.
         PLAIN_SECRET = "plain-secret";
         /// Warning: a toolset without tools.
@@ -232,5 +234,17 @@ pub mod code {
         TIMEOUT_TOO_LONG = "timeout-too-long";
         /// Warning: a key that changes nothing here.
         NO_EFFECT = "no-effect";
+        /// Warning: the model of a QuickApps manifest is asked for elsewhere.
+        QUICKAPPS_MODEL = "quickapps-model";
+        /// Warning: something of a QuickApps manifest that has no counterpart.
+        QUICKAPPS_UNSUPPORTED = "quickapps-unsupported";
+        /// Warning: something of a QuickApps manifest that its makers have given up.
+        QUICKAPPS_DEPRECATED = "quickapps-deprecated";
+        /// Warning: something of a QuickApps manifest that behaves otherwise here.
+        QUICKAPPS_CHANGED = "quickapps-changed";
+        /// Warning: a name of a QuickApps manifest that can't be used as it is.
+        QUICKAPPS_RENAMED = "quickapps-renamed";
+        /// Warning: fields of a QuickApps manifest that are only a preview.
+        QUICKAPPS_PREVIEW = "quickapps-preview";
     }
 }

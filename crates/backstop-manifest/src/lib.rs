@@ -5,6 +5,8 @@
 //! an [`Environment`], other files are only named. What a manifest *means* for a run is decided elsewhere; this
 //! crate knows no model client and no toolset.
 //!
+//! A QuickApps manifest is known by its content and converted in memory; [`migrate`] writes it as a native one.
+//!
 //! # Rules of the text
 //!
 //! * YAML 1.2 or JSON, one document, UTF-8 with or without a byte order mark; at most 1 MiB, 64 levels and
@@ -23,14 +25,18 @@ mod environment;
 mod interpolate;
 mod mask;
 mod parse;
+mod quickapps;
 mod reader;
 mod secret;
+mod shown;
 mod span;
 mod tree;
 pub mod v1;
 
 pub use diagnostic::{Diagnostic, Severity, code};
 pub use environment::{Environment, MapEnvironment, ProcessEnvironment};
+pub use quickapps::{Migration, migrate};
 pub use secret::SecretText;
+pub use shown::shown_text;
 pub use span::{Span, Spanned};
 pub use v1::Manifest;

@@ -76,4 +76,12 @@ impl Node {
             Value::List(_) | Value::Map(_) => None,
         }
     }
+
+    /// The entry of this key, where this is a mapping that has one.
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+        match &self.value {
+            Value::Map(entries) => entries.iter().find(|entry| entry.key == key),
+            Value::Scalar(_) | Value::List(_) => None,
+        }
+    }
 }

@@ -39,7 +39,9 @@ pub use backstop_core::*;
 pub use backstop_manifest as manifest;
 pub use backstop_runtime::*;
 pub use backstop_toolsets::{client::http_client, deployment, function, http};
-pub use load::{LoadError, ManifestFile, Overrides, agent_from_manifest, failure_of_status};
+pub use load::{
+    LoadError, ManifestFile, Overrides, agent_from_manifest, failure_of_status, read_manifest_text,
+};
 
 /// The README and the book are compiled, and run where they can be, with the documentation examples.
 #[cfg(doctest)]

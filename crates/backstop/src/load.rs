@@ -315,6 +315,15 @@ fn secret(text: &SecretText) -> SecretString {
     SecretString::from(text.expose().to_owned())
 }
 
+/// The text of the manifest at `path`.
+///
+/// # Errors
+///
+/// [`LoadError::Read`] when the file can't be read, is larger than 1 MiB or is not UTF-8.
+pub fn read_manifest_text(path: &Path) -> Result<String, LoadError> {
+    read_capped(path)
+}
+
 fn read_capped(path: &Path) -> Result<String, LoadError> {
     let fail = |source| LoadError::Read { path: path.to_owned(), source };
     let mut text = String::new();

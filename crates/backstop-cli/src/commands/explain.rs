@@ -3,8 +3,8 @@
 use std::{path::Path, time::Duration};
 
 use backstop::{
-    Agent, Budget, CatalogEntry, Decision, Effect, Failure, Reference, Strategy, ToolError,
-    ToolErrorKind, ToolOutput, decide,
+    Agent, Budget, CatalogEntry, Decision, Effect, Failure, Reference, Strategy, ToolError, ToolErrorKind,
+    ToolOutput, decide,
     error::ViewFacts,
     explain, failure_of_status,
     manifest::{Manifest, ProcessEnvironment, v1::Fallback},
@@ -93,8 +93,9 @@ fn hypothetical(
     let error = match (asked.status, asked.kind) {
         (Some(status), _) => {
             let own_name = &entry.spec.name;
-            failure_of_status(manifest, &entry.toolset_name, own_name, status, words)
-                .ok_or_else(|| Exit::usage(format!("no call of `{own_name}` fails with the status {status}")))?
+            failure_of_status(manifest, &entry.toolset_name, own_name, status, words).ok_or_else(|| {
+                Exit::usage(format!("no call of `{own_name}` fails with the status {status}"))
+            })?
         }
         (None, Some(ToolErrorKind::UnknownTool)) => {
             let message = format!("`{}` is on offer, so no call of it fails with `unknown_tool`", entry.name);
@@ -200,11 +201,10 @@ fn attempts(
             Decision::Retry { after } => Some(after),
             _ => None,
         };
-        let shortest =
-            match decide(&failure, effect, strategies, &Budget { jitter: MOST_JITTER, ..budget }) {
-                Decision::Retry { after } => after,
-                _ => longest.unwrap_or_default(),
-            };
+        let shortest = match decide(&failure, effect, strategies, &Budget { jitter: MOST_JITTER, ..budget }) {
+            Decision::Retry { after } => after,
+            _ => longest.unwrap_or_default(),
+        };
         let waits = longest.map(|longest| (shortest, longest));
         attempts.push(Attempt { number: failure.attempt, explained, waits });
         let Some(longest) = longest else { break };
@@ -243,10 +243,9 @@ fn readings(
             let note = served_by_note(tool, other);
             (Reading::Open(format!("{note} and the result of that tool below it")), answers())
         }
-        Decision::Ask { question } => (
-            Reading::Open("the person's answer".into()),
-            Reading::Text(backstop::text::clean(question)),
-        ),
+        Decision::Ask { question } => {
+            (Reading::Open("the person's answer".into()), Reading::Text(backstop::text::clean(question)))
+        }
         Decision::Stop { message } => (
             Reading::Open("nothing: it is not asked again".into()),
             Reading::Text(stop_message(message.as_deref(), REFERENCE)),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anstream::ColorChoice;
-use backstop::manifest::{Diagnostic, Severity};
+use backstop::manifest::{Diagnostic, Severity, shown_text};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceSpan};
 
 /// One diagnostic with the text that it is about.
@@ -52,14 +52,15 @@ impl miette::Diagnostic for Located<'_> {
     }
 }
 
-/// The diagnostics as a person reads them, with the lines that they are about.
+/// The diagnostics as a person reads them, with the lines that they are about but for the credentials in them.
 pub(crate) fn rendered(file: &Path, text: &str, diagnostics: &[Diagnostic]) -> String {
     let colours = anstream::AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
     let theme = if colours { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(100).with_links(false);
     let mut out = String::new();
+    let text = if diagnostics.is_empty() { String::new() } else { shown_text(text, diagnostics) };
     for diagnostic in diagnostics {
-        let source = NamedSource::new(file.display().to_string(), text.to_owned());
+        let source = NamedSource::new(file.display().to_string(), text.clone());
         let located = Located { diagnostic, source };
         if handler.render_report(&mut out, &located).is_err() {
             out.push_str(&located.to_string());

@@ -91,14 +91,16 @@ fn path(out: &mut String, explained: &Explained<'_>, attempt: &Attempt) {
             when(&strategy.when)
         );
     }
-    let rest = explained.strategies.len() - attempt.explained.strategies.len().min(explained.strategies.len());
+    let rest =
+        explained.strategies.len() - attempt.explained.strategies.len().min(explained.strategies.len());
     if rest > 0 {
         let plural = if rest == 1 { "y is" } else { "ies are" };
         let _ = writeln!(out, "  {DIM}{rest} more strateg{plural} not looked at{DIM:#}");
     }
     if let Some(verdict) = attempt.explained.usual {
         let (mark, what) = verdict_in_words(explained, None, verdict);
-        let _ = writeln!(out, "  {mark} the usual rule: retry what may pass, where that is safe\n      {what}");
+        let _ =
+            writeln!(out, "  {mark} the usual rule: retry what may pass, where that is safe\n      {what}");
     }
     let style = style(&attempt.explained.decision);
     let _ = writeln!(out, "  → {style}{}{style:#}", next(attempt));

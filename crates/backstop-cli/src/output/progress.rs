@@ -1,23 +1,20 @@
 //! Progress of a run on stderr: spinners on a terminal, plain lines otherwise.
 
 use std::{
-    io::{IsTerminal, Write},
+    io::Write,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use anstyle::{AnsiColor, Style};
 use backstop::{Delta, Event, Observer, OperatorView, Record, text};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::stdout;
+use super::{spinner::Spinner, stdout};
 
 const DIM: Style = Style::new().dimmed();
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 const WAIT: Style = AnsiColor::Yellow.on_default();
-
-const TICK: Duration = Duration::from_millis(120);
 
 /// What is shown of a run while it goes on.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +30,7 @@ pub(crate) struct Shown {
 /// Shows a run while it goes on.
 pub(crate) struct Progress {
     shown: Shown,
-    spinner: ProgressBar,
+    spinner: Spinner,
     state: Mutex<State>,
 }
 
@@ -50,36 +47,24 @@ struct State {
 
 struct Call {
     id: String,
+    /// What is executed for it: at first the tool that the model called.
     tool: String,
-    attempts: u32,
 }
 
 impl Progress {
     pub(crate) fn new(shown: Shown) -> Self {
-        let spinner = if std::io::stderr().is_terminal() {
-            let style = ProgressStyle::with_template("{spinner} {msg}")
-                .unwrap_or_else(|_| ProgressStyle::default_spinner());
-            ProgressBar::new_spinner().with_style(style)
-        } else {
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
-        };
-        spinner.enable_steady_tick(TICK);
-        Self { shown, spinner, state: Mutex::default() }
+        Self { shown, spinner: Spinner::new(), state: Mutex::default() }
     }
 
-    /// Keeps the spinner from moving while a person is asked.
-    pub(crate) fn quiet(&self, quiet: bool) {
-        if quiet {
-            self.spinner.disable_steady_tick();
-            self.spinner.set_message("");
-        } else {
-            self.spinner.enable_steady_tick(TICK);
-        }
+    /// Makes room for a question to a person.
+    pub(crate) fn make_room(&self) {
+        self.spinner.hide();
+        self.close_line(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Takes the spinner away.
     pub(crate) fn finish(&self) {
-        self.spinner.finish_and_clear();
+        self.spinner.hide();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.close_line(&mut state);
     }
@@ -91,9 +76,16 @@ impl Progress {
 
     fn line(&self, state: &mut State, style: Style, mark: &str, text: &str) {
         self.close_line(state);
-        self.spinner.suspend(|| {
+        self.spinner.above(|| {
             let _ = writeln!(anstream::stderr(), "{style}{mark}{style:#} {text}");
         });
+    }
+
+    /// Shows what is waited for, unless a line of text is open.
+    fn busy(&self, state: &State, message: String) {
+        if !state.line_open {
+            self.spinner.busy(message);
+        }
     }
 
     fn close_line(&self, state: &mut State) {
@@ -108,12 +100,13 @@ impl Observer for Progress {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match delta {
             Delta::Text(piece) if self.shown.answer => {
-                self.spinner.suspend(|| stdout::write(&stdout::plain(piece)));
+                self.spinner.hide();
+                stdout::write(&stdout::plain(piece));
                 state.streamed = true;
                 state.line_open = !piece.ends_with('\n');
             }
             Delta::CallStarted { name } => {
-                self.spinner.set_message(format!("the model calls {}", text::escaped(name, 60)))
+                self.busy(&state, format!("the model calls {}", text::escaped(name, 60)));
             }
             _ => {}
         }
@@ -130,7 +123,7 @@ impl Observer for Progress {
             self.line(&mut state, WAIT, "↻", &format!("{why}: asking again"));
         }
         match &record.event {
-            Event::Started(_) => self.spinner.set_message("waiting for the model"),
+            Event::Started(_) => self.busy(&state, "waiting for the model".into()),
             Event::ModelReplied { reply } => {
                 state.turn += 1;
                 if !reply.calls.is_empty() {
@@ -140,7 +133,7 @@ impl Observer for Progress {
                 state.calls = reply
                     .calls
                     .iter()
-                    .map(|call| Call { id: call.id.to_string(), tool: call.name.clone(), attempts: 0 })
+                    .map(|call| Call { id: call.id.to_string(), tool: call.name.clone() })
                     .collect();
                 for call in &reply.calls {
                     let shown = format!(
@@ -154,25 +147,21 @@ impl Observer for Progress {
             }
             Event::ModelFailed { error } => {
                 self.close_line(&mut state);
-                self.spinner.set_message(text::escaped(&error.to_string(), 160));
+                self.busy(&state, text::escaped(&error.to_string(), 160));
                 state.failed = Some(text::escaped(&error.to_string(), 300));
             }
-            Event::ToolStarted { call, attempt, .. } => {
-                let tool = match state.calls.iter_mut().find(|known| known.id == call.as_str()) {
-                    Some(known) => {
-                        known.attempts = *attempt;
-                        known.tool.clone()
-                    }
-                    None => call.to_string(),
-                };
-                self.spinner.set_message(format!("running {tool}"));
+            Event::ToolStarted { call, tool, .. } => {
+                if let Some(known) = state.calls.iter_mut().find(|known| known.id == call.as_str()) {
+                    known.tool.clone_from(tool);
+                }
+                self.busy(&state, format!("running {tool}"));
             }
             Event::ToolFinished { call, result: Ok(output), elapsed_ms } => {
                 let known = state.calls.iter().find(|known| known.id == call.as_str());
                 let tool = known.map_or_else(|| call.to_string(), |known| known.tool.clone());
                 let shown = text::escaped(&output.model_text(), 160);
                 self.line(&mut state, GOOD, "✓", &format!("{tool} {DIM}{elapsed_ms} ms{DIM:#} {shown}"));
-                self.spinner.set_message("waiting for the model");
+                self.busy(&state, "waiting for the model".into());
             }
             Event::Cancelled => self.line(&mut state, WAIT, "■", "cancelled"),
             _ => {}
@@ -189,6 +178,8 @@ impl Observer for Progress {
             }
             ("continue", _) => "the model is told".to_owned(),
             ("substitute", _) => "a value of the manifest takes its place".to_owned(),
+            ("reconcile", _) => "finding out whether it took effect".to_owned(),
+            ("use_tool", _) => "another tool serves it".to_owned(),
             ("ask", _) => "a person is asked".to_owned(),
             ("stop", _) => "the run stops".to_owned(),
             ("abort", _) => "the run ends".to_owned(),
@@ -217,6 +208,6 @@ impl Observer for Progress {
                 self.line(&mut state, DIM, " ", &format!("{DIM}  {line}{DIM:#}"));
             }
         }
-        self.spinner.set_message("waiting for the model");
+        self.busy(&state, "waiting for the model".into());
     }
 }

@@ -114,3 +114,23 @@ fn colours_are_for_those_who_ask() {
     let refused = folder.backstop(&["check", "warned.yaml"]).env("NO_COLOR", "1").run();
     assert!(!refused.stderr.contains('\x1b'), "{refused}");
 }
+
+#[test]
+fn the_manifests_that_come_with_the_program_give_no_cause_for_a_warning() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    for manifest in
+        ["examples/quickstart/backstop.yaml", "crates/backstop-cli/src/commands/init/backstop.yaml"]
+    {
+        let ended = folder().backstop(&["check", &format!("{root}/{manifest}"), "--strict"]).run();
+        assert_eq!(ended.code, Some(0), "{ended}");
+    }
+}
+
+#[test]
+fn a_strategy_that_never_gets_its_turn_is_shown_with_its_line() {
+    let manifest = format!(
+        "{FINE}fallback:\n  - {{ when: {{ class: transient }}, continue: {{}} }}\n  \
+         - {{ when: {{ kind: timeout }}, stop: {{ message: Too slow. }} }}\n"
+    );
+    assert_snapshot!(folder().with("shadowed.yaml", manifest).backstop(&["check", "shadowed.yaml"]).run());
+}

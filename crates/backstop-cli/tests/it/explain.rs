@@ -143,3 +143,15 @@ fn colours_are_for_terminals_that_want_them() {
     let plain = explain(&["stock", "--kind", "rate_limited"]);
     assert!(!plain.stdout.contains('\u{1b}'));
 }
+
+#[test]
+fn another_tool_may_serve_the_call() {
+    let manifest = MANIFEST.replace(
+        "    http:\n",
+        "    fallback: [{ use_tool: { tool: find_orders } }, { when: { kind: timeout }, stop: {} }]\n    http:\n",
+    );
+    let folder = folder().with("agent.yaml", manifest);
+    let shown = ["get_order", "refund_order"]
+        .map(|tool| folder.backstop(&["explain", "agent.yaml", tool, "--kind", "timeout"]).run().to_string());
+    assert_snapshot!(shown.join("\n"));
+}

@@ -165,7 +165,7 @@ pub(super) fn walk(
             Action::UseTool { .. }
                 if effect == Effect::Mutating && failure.error.applied() != Applied::No =>
             {
-                seen(Some(place), Verdict::NotRetried(NoRetry::MayHaveApplied));
+                seen(Some(place), Verdict::NotRetried(NoRetry::WouldRepeat));
                 continue;
             }
             Action::UseTool { tool, arguments } => {

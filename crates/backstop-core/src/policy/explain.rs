@@ -1,4 +1,4 @@
-//! Why the decision about one failure is what it is: the walk that [`decide`](super::decide) takes, kept.
+//! Why the decision about one failure is what it is: the walk that [`decide`](super::decide()) takes, kept.
 
 use std::{fmt, time::Duration};
 
@@ -50,7 +50,7 @@ pub enum Verdict {
     Decides,
 }
 
-/// Why a retry is not made.
+/// Why a retry is not made, or another tool not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoRetry {
     /// Failures of this class do not pass by themselves.
@@ -58,6 +58,8 @@ pub enum NoRetry {
     /// The tool changes the world each time, this attempt may have done so, and no idempotency key keeps a
     /// second one from doing it again.
     MayHaveApplied,
+    /// The same, of another tool in this one's place: it would do it a second time, and no key is the same for both.
+    WouldRepeat,
     /// As many retries as were allowed are made.
     Spent {
         /// So many.
@@ -83,6 +85,9 @@ impl fmt::Display for NoRetry {
             Self::MayHaveApplied => {
                 f.write_str("the attempt may have taken effect, the tool is mutating, and there is no key")
             }
+            Self::WouldRepeat => {
+                f.write_str("the attempt may have taken effect, and another tool would do it a second time")
+            }
             Self::Spent { max: 0 } => f.write_str("no retry is allowed"),
             Self::Spent { max: 1 } => f.write_str("the one retry is spent"),
             Self::Spent { max } => write!(f, "the {max} retries are spent"),
@@ -95,7 +100,7 @@ impl fmt::Display for NoRetry {
     }
 }
 
-/// Explains what happens with a failure. The decision is that of [`decide`](super::decide): both take the same
+/// Explains what happens with a failure. The decision is that of [`decide`](super::decide()): both take the same
 /// walk.
 pub fn explain(
     failure: &Failure<'_>,

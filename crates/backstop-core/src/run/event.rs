@@ -35,6 +35,10 @@ pub enum Event {
         call: CallId,
         /// The attempt, counted from 1.
         attempt: u32,
+        /// The tool that is executed: the one that was called, one that serves the call in its place, or one that
+        /// finds out about it. Not in the earliest journals.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        tool: String,
         /// What was changed about the arguments by declared rules, where something was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mended: Option<String>,

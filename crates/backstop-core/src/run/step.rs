@@ -57,6 +57,7 @@ impl StartTool {
         Event::ToolStarted {
             call: self.call.id().clone(),
             attempt: self.attempt,
+            tool: self.call.tool().to_owned(),
             mended: self.call.mended().map(str::to_owned),
         }
     }

@@ -100,7 +100,11 @@ fn finished_in(order: &[usize], calls: &[ToolCall], results: &[Result<ToolOutput
     let Step::StartTools(starts) = run.next_step() else { panic!("nothing to start") };
     let started: Vec<CallId> = starts.iter().map(|start| start.call.id().clone()).collect();
     for call in &started {
-        run.apply(now, Event::ToolStarted { call: call.clone(), attempt: 1, mended: None }).unwrap();
+        run.apply(
+            now,
+            Event::ToolStarted { call: call.clone(), attempt: 1, tool: String::new(), mended: None },
+        )
+        .unwrap();
     }
     for index in order {
         let Some(call) = started.get(*index).cloned() else { continue };

@@ -246,7 +246,7 @@ impl Ride {
         }
         let attempt = start.attempt;
         self.running.insert(call.to_string(), start);
-        Event::ToolStarted { call, attempt, mended: None }
+        Event::ToolStarted { call, attempt, tool: String::new(), mended: None }
     }
 
     fn tool_finishes(&mut self) -> Event {

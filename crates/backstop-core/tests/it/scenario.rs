@@ -123,7 +123,8 @@ impl World {
         let startable = self.startable();
         let (call, attempt) = startable.iter().find(|(id, _)| id == call).expect("the call may start");
         let call = backstop_core::CallId::new(call);
-        self.apply(Event::ToolStarted { call, attempt: *attempt, mended: None }).unwrap();
+        self.apply(Event::ToolStarted { call, attempt: *attempt, tool: String::new(), mended: None })
+            .unwrap();
     }
 
     pub(crate) fn next_step(&self) -> String {

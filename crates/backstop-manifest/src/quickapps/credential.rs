@@ -52,7 +52,8 @@ impl Credentials {
         let wanted = name::variable_letters(&parts.join("_"));
         let wanted: String = wanted.chars().take(name::LONGEST).collect();
         let is_same = |name: &String, value: &SecretText| name.starts_with(&wanted) && value.expose() == text;
-        let known = self.values.borrow().iter().find(|(name, value)| is_same(name, value)).map(|(n, _)| n.clone());
+        let known =
+            self.values.borrow().iter().find(|(name, value)| is_same(name, value)).map(|(n, _)| n.clone());
         let name = known.unwrap_or_else(|| name::unique(wanted, "_", &mut self.taken.borrow_mut()));
         self.values.borrow_mut().insert(name.clone(), SecretText::new(text));
         let hint = format!("`backstop migrate` writes a manifest that reads it from the variable {name}");

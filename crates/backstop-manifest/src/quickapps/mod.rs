@@ -27,20 +27,58 @@ use std::{
 
 pub use migrate::{Migration, migrate};
 
+use backstop_core::text;
+use draft::Draft;
+
 use crate::{
     context::Context,
-    diagnostic::{Diagnostic, Problems},
+    diagnostic::{Diagnostic, Problems, code},
     environment::Environment,
     reader::At,
     secret::SecretText,
-    tree::Node,
+    tree::{Node, Value},
 };
-use draft::Draft;
 
-/// Whether a text is a QuickApps manifest: by what stands in it, not by its name.
+/// The keys that the settings of an application stand behind in the configuration of DIAL Core.
+const PROPERTIES: [&str; 2] = ["applicationProperties", "application_properties"];
+
+/// Whether a text is a QuickApps manifest, or the configuration of a DIAL Core that holds some: by what stands in
+/// it, not by its name.
 pub(crate) fn is_quickapps(root: &Node) -> bool {
-    let has = |key: &str| root.entry(key).is_some();
-    !has("version") && (has("orchestrator") || has("tool_sets"))
+    let is_core = || root.entry("applications").is_some_and(|entry| !applications(&entry.node).is_empty());
+    root.entry("version").is_none() && (is_app(root) || is_core())
+}
+
+fn is_app(node: &Node) -> bool {
+    node.entry("orchestrator").is_some() || node.entry("tool_sets").is_some()
+}
+
+/// The QuickApps applications of a DIAL Core, by their names.
+fn applications(node: &Node) -> Vec<(&str, &'static str)> {
+    let Value::Map(entries) = &node.value else { return Vec::new() };
+    let app = |entry: &'_ crate::tree::Entry| {
+        PROPERTIES.into_iter().find(|key| entry.node.entry(key).is_some_and(|found| is_app(&found.node)))
+    };
+    entries.iter().filter_map(|entry| Some((entry.key.as_str(), app(entry)?))).collect()
+}
+
+/// The one application of a text, and its name where the text says it.
+fn application<'c>(root: &At<'c>, node: &'c Node) -> Option<(At<'c>, Option<&'c str>)> {
+    if is_app(node) {
+        return Some((root.clone(), None));
+    }
+    let all = root.child("applications")?;
+    match applications(&node.entry("applications")?.node).as_slice() {
+        [(name, key)] => Some((all.child(name)?.child(key)?, Some(name))),
+        several => {
+            let names: Vec<String> =
+                several.iter().map(|(name, _)| format!("`{}`", text::escaped(name, 80))).collect();
+            let message = format!("there are several applications: {}", names.join(", "));
+            let hint = "a manifest is one of them: put its `applicationProperties` into a file of its own";
+            all.report(Diagnostic::error(code::EXACTLY_ONE, message).hint(hint));
+            None
+        }
+    }
 }
 
 /// A native manifest made of a QuickApps one.
@@ -51,16 +89,21 @@ pub(crate) struct Converted {
 
 /// Converts the manifest of a text. `source_name` gives the agent its name.
 pub(crate) fn convert(
-    text: &str,
+    source: &str,
     root: &Node,
     source_name: &str,
     base_dir: &Path,
     problems: &Problems,
 ) -> Option<Converted> {
     let nothing = crate::MapEnvironment::new();
-    let cx = Context::new(text, base_dir, &nothing, problems).literal();
+    let cx = Context::new(source, base_dir, &nothing, problems).literal();
     let credentials = credential::Credentials::default();
-    let draft = app::app(&At::root(&cx, root), &credentials, source_name);
+    let (at, name) = application(&At::root(&cx, root), root)?;
+    let draft = app::app(
+        &at,
+        &credentials,
+        &name.map_or_else(|| app::agent_name(source_name), |name| name::agent_letters(name, "agent")),
+    );
     Some(Converted { draft: draft?, secrets: credentials.into_values() })
 }
 
@@ -75,13 +118,17 @@ impl Converted {
         Overlay { base, secrets: &self.secrets }
     }
 
-    /// Says of a problem of the native reading where in the QuickApps data it is.
-    pub(crate) fn relocate(&self, found: Diagnostic) -> Diagnostic {
-        let path = found.span.and_then(|span| self.draft.path_at(span));
-        match path {
-            Some(path) => Diagnostic { path: path.to_owned(), ..found },
-            None => found,
+    /// Reports the problems of the native reading by their places in the QuickApps data.
+    pub(crate) fn relocate(&self, native: Problems, problems: &Problems) {
+        let mut found = native.into_sorted();
+        for problem in &mut found {
+            if let Some(path) = problem.span.and_then(|span| self.draft.path_at(span)) {
+                path.clone_into(&mut problem.path);
+            }
         }
+        // Where one value became several, each of them has the same problem.
+        found.dedup();
+        found.into_iter().for_each(|problem| problems.push(problem));
     }
 
     fn names(&self) -> HashSet<&str> {

@@ -37,6 +37,14 @@ impl<'c> At<'c> {
         items.iter().map(Rc::as_ref).enumerate().map(child).collect()
     }
 
+    /// The values of a list, without a word where this is none.
+    pub(crate) fn elements(&self) -> Vec<At<'c>> {
+        match &self.node.value {
+            Value::List(items) => self.children(items),
+            Value::Scalar(_) | Value::Map(_) => Vec::new(),
+        }
+    }
+
     /// The values of a mapping with any keys; nothing where there is nothing.
     pub(crate) fn entries(&self, expected: &str) -> Option<Vec<At<'c>>> {
         match &self.node.value {
@@ -69,12 +77,25 @@ impl<'c> At<'c> {
 
     /// A mapping with these keys and no others.
     pub(crate) fn fields(&self, known: &'static [&'static str]) -> Option<Fields<'c>> {
+        self.fields_or(known, Diagnostic::error)
+    }
+
+    /// A mapping with these keys, where others change nothing.
+    pub(crate) fn fields_leniently(&self, known: &'static [&'static str]) -> Option<Fields<'c>> {
+        self.fields_or(known, Diagnostic::warning)
+    }
+
+    fn fields_or(
+        &self,
+        known: &'static [&'static str],
+        unknown: fn(&'static str, String) -> Diagnostic,
+    ) -> Option<Fields<'c>> {
         let entries = self.entries("a mapping")?;
         for entry in &entries {
             let key = entry.key.map_or("", |(key, _)| key);
             if !known.contains(&key) {
                 let shown = text::escaped(key, 80);
-                let problem = Diagnostic::error(code::UNKNOWN_KEY, format!("unknown key `{shown}`"));
+                let problem = unknown(code::UNKNOWN_KEY, format!("unknown key `{shown}`"));
                 let hint = if key == "<<" {
                     Some("merge keys are not supported: use an alias for the whole value".into())
                 } else {

@@ -30,7 +30,7 @@ impl At<'_> {
         self.node.scalar().is_some_and(|scalar| pieces(&scalar.text).iter().any(secret))
     }
 
-    pub(super) fn is_null(&self) -> bool {
+    pub(crate) fn is_null(&self) -> bool {
         self.node.scalar().is_some_and(Scalar::is_null)
     }
 

@@ -114,9 +114,7 @@ impl Manifest {
             let native = Problems::default();
             let cx = Context::new(text, base_dir, &environment, &native);
             let manifest = Self::read_tree(cx, &converted.tree(), source_name);
-            for found in native.into_sorted() {
-                problems.push(converted.relocate(found));
-            }
+            converted.relocate(native, &problems);
             manifest
         });
         let manifest = manifest.filter(|_| !problems.has_errors());

@@ -50,12 +50,25 @@ fn texts() -> Vec<String> {
         strategy("{when: {kind: timeout, class: answer}, stop: {}}"),
         strategy("{when: {kind: not_found}, retry: {}}"),
         endpoints("{a: {path: /a, method: POST, fallback: [{retry: {}}]}}"),
+        with("limits: {retries: 1}\nfallback: [{retry: {max: 2}}]\n"),
         toolset("{http: {base_url: 'http://h', auth: {bearer: hunter2}, endpoints: {a: {path: /a}}}}"),
         toolset("{http: {base_url: 'http://h', endpoints: {}}}"),
         endpoints("{'a.b': {path: /a}}"),
         with("limits: {wall_clock: 10s, tool_timeout: 20s}\n"),
         strategy("{when: {case_sensitive: true}, stop: {}}"),
+        quickapps("hooks: [x]"),
+        quickapps(
+            "tool_sets: [{type: rest-api, name: S!, tools: [{TOOL, fallback_configuration: {strategies: [{type: stop}]}}]}]",
+        ),
+        quickapps(
+            "tool_sets: [{type: rest-api, name: s, tools: [{TOOL, fallback_configuration: {strategies: []}}]}]",
+        ),
     ]
+}
+
+fn quickapps(rest: &str) -> String {
+    let tool = "open_ai_tool: {function: {name: a}}, rest_api_method_info: {method_url: 'http://h/a', method_type: get}";
+    format!("orchestrator: {{deployment: {{name: m}}}}\n{}\n", rest.replace("TOOL", tool))
 }
 
 #[test]

@@ -168,3 +168,179 @@ fn another_tool_is_named_with_the_arguments_that_it_gets() {
         ]
     );
 }
+
+/// A toolset `s` with these strategies, and tools of every effect.
+fn of_toolset(strategies: &str) -> String {
+    with(&format!(
+        "limits: {{wall_clock: 1m, tool_timeout: 20s, retries: 8}}
+toolsets:
+  s:
+    fallback:
+{strategies}
+    http:
+      base_url: http://h
+      endpoints:
+        get: {{path: /a, check_with: list, find_with: list}}
+        list: {{path: /b}}
+        pay: {{path: /c, method: POST, effect: idempotent}}
+"
+    ))
+}
+
+#[test]
+fn strategies_that_a_broader_one_shadows_are_found() {
+    insta::assert_snapshot!(problems(&of_toolset(
+        "      - {when: {class: answer}, continue: {}}
+      - {when: {kind: [not_found, rejected]}, stop: {}}
+      - {when: {kind: not_found, contains: x}, stop: {}}
+      - {when: {contains: quota, status: [429, 503]}, stop: {}}
+      - {when: {equals: 'Quota exceeded', status: 429}, continue: {}}
+      - {when: {tools: [get, pay], applied: [no, unknown]}, stop: {}}
+      - {when: {tool: pay, applied: unknown, kind: internal}, continue: {}}
+      - {when: {kind: timeout}, retry: {max: 2}}
+      - {when: {kind: timeout}, retry: {max: 1}}
+"
+    )));
+}
+
+#[test]
+fn strategies_that_have_something_left_are_fine() {
+    good(&of_toolset(
+        "      - {when: {kind: not_found}, continue: {}}
+      - {when: {class: answer}, stop: {}}
+      - {when: {contains: quota}, stop: {}}
+",
+    ));
+    good(&of_toolset(
+        "      - {when: {contains: Quota, case_sensitive: true}, stop: {}}
+      - {when: {contains: quota}, stop: {}}
+      - {when: {equals: quot}, continue: {}}
+      - {when: {matches: 'a+'}, stop: {}}
+      - {when: {contains: aaa}, continue: {}}
+      - {when: {kind: timeout}, retry: {max: 1}}
+      - {when: {kind: timeout}, retry: {max: 2}}
+      - {when: {kind: timeout}, stop: {}}
+      - {when: {status: 200}, stop: {}}
+",
+    ));
+}
+
+#[test]
+fn conditions_that_nothing_meets_are_found() {
+    insta::assert_snapshot!(problems(&of_toolset(
+        "      - {when: {kind: cancelled}, stop: {}}
+      - {when: {class: stop}, continue: {}}
+      - {when: {kind: unknown_tool}, stop: {}}
+      - {when: {status: 204, kind: not_found}, stop: {}}
+      - {when: {status: 204, class: transient}, stop: {}}
+      - {when: {tool: gett}, stop: {}}
+"
+    )));
+    // Names that no toolset has are of the agent.
+    good(&with(
+        "fallback: [{when: {kind: unknown_tool}, stop: {}}, {when: {kind: [cancelled, timeout]}, stop: {}}]\n",
+    ));
+}
+
+#[test]
+fn the_list_of_a_tool_is_for_no_other() {
+    insta::assert_snapshot!(problems(&crate::endpoints(
+        "{get: {path: /a, fallback: [{when: {tools: [get, put]}, stop: {}}]}, put: {path: /b}}"
+    )));
+}
+
+#[test]
+fn retries_that_there_is_no_room_for_are_found() {
+    insta::assert_snapshot!(problems(&of_toolset(
+        "      - {when: {kind: rate_limited}, retry: {max: 9}}
+      - {when: {kind: timeout}, retry: {max: 3, backoff: 1s}}
+      - {when: {kind: unavailable}, retry: {max: 5, backoff: 20s, jitter: false}}
+      - {when: {class: transient, applied: no}, retry: {max: 5}}
+"
+    )));
+}
+
+#[test]
+fn instructions_that_repeat_the_usual_step_are_found() {
+    insta::assert_snapshot!(problems(&of_toolset(
+        "      - when: {kind: timeout, tool: get}
+        continue: {instructions: 'there is no result: use another tool or tell the user,  and do not make one up.'}
+      - when: {kind: denied}
+        continue: {instructions: 'Do not repeat the call: go on without it, or tell the user.'}
+      - when: {class: policy}
+        continue: {instructions: Do not repeat the call.}
+"
+    )));
+}
+
+#[test]
+fn blank_words_are_no_words() {
+    insta::assert_snapshot!(problems(&of_toolset(
+        "      - {when: {kind: timeout}, continue: {instructions: ' '}}
+      - {when: {kind: internal}, stop: {message: ''}}
+"
+    )));
+}
+
+#[test]
+fn use_tool_is_not_held_to_what_holds_for_a_retry() {
+    good(&of_toolset("      - {when: {kind: not_found}, retry: {max: 0}}\n"));
+    good(&of_toolset("      - {when: {kind: not_found, tool: get}, use_tool: {tool: list}}\n"));
+    insta::assert_snapshot!(problems(
+        &of_toolset("      - {use_tool: {tool: list}}\n").replace("effect: idempotent", "effect: mutating")
+    ));
+}
+
+/// A strategy is only called unreachable where every failure that it is for is one of an earlier one.
+#[test]
+fn what_is_called_shadowed_is_shadowed() {
+    const WHENS: [&str; 22] = [
+        "{}",
+        "{class: transient}",
+        "{class: [transient, answer]}",
+        "{kind: timeout}",
+        "{kind: [timeout, not_found]}",
+        "{kind: [timeout, not_found], class: answer}",
+        "{status: 503}",
+        "{status: [503, 429]}",
+        "{status: 429, kind: rate_limited}",
+        "{applied: [no, yes, unknown]}",
+        "{applied: no}",
+        "{tool: get}",
+        "{tools: [get, pay]}",
+        "{contains: quota}",
+        "{contains: Quota, case_sensitive: true}",
+        "{contains: 'quota exceeded'}",
+        "{equals: ' quota exceeded '}",
+        "{equals: Quota exceeded, case_sensitive: true}",
+        "{matches: 'quo?ta'}",
+        "{matches: 'quo?ta', contains: x}",
+        "{contains: quota, status: 429}",
+        "{equals: quota exceeded, tool: pay, applied: unknown}",
+    ];
+    let mut errors = Vec::new();
+    for (kind, applied) in ToolErrorKind::ALL.into_iter().flat_map(|k| Applied::ALL.map(|a| (k, a))) {
+        for words in ["", "quota exceeded", "Quota exceeded", "the quota exceeded x", "QUTA"] {
+            let error = backstop_core::ToolError::new(kind, words).say(words).with_applied(applied);
+            errors.extend([error.clone(), error.clone().with_status(429), error.with_status(503)]);
+        }
+    }
+    let mut shadowed = 0;
+    for (first, second) in WHENS.iter().flat_map(|first| WHENS.map(|second| (first, second))) {
+        let list =
+            format!("      - {{when: {first}, continue: {{}}}}\n      - {{when: {second}, stop: {{}}}}\n");
+        let (manifest, problems) = crate::load(&of_toolset(&list));
+        if !problems.iter().any(|problem| problem.code == "unreachable-strategy") {
+            continue;
+        }
+        shadowed += 1;
+        let strategies = manifest.unwrap().toolsets[0].fallback.clone().unwrap().strategies;
+        for (error, tool) in errors.iter().flat_map(|error| ["get", "list", "pay"].map(|tool| (error, tool)))
+        {
+            let failure = backstop_core::Failure { error, tool, own_name: tool, attempt: 1, keyed: false };
+            let [broad, narrow] = [0, 1].map(|place| strategies[place].when.is_match(&failure));
+            assert!(broad || !narrow, "{first} does not take {error:?} of {tool} from {second}");
+        }
+    }
+    assert!(shadowed > 60, "{shadowed}");
+}

@@ -15,6 +15,7 @@ mod endpoints;
 mod fallback;
 mod hostile;
 mod places;
+mod quickapps;
 mod references;
 mod secrets;
 mod values;

@@ -28,4 +28,5 @@ mod words;
 pub use config::{Auth, HttpConfig};
 pub use endpoint::{Endpoint, Parameter, Place};
 pub use reqwest::Method;
+pub use status::failure_of;
 pub use toolset::HttpToolset;

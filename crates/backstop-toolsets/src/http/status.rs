@@ -9,6 +9,7 @@ use reqwest::{
 };
 
 use super::{
+    Endpoint,
     body::Body,
     media::Media,
     response::Exchange,
@@ -69,14 +70,36 @@ pub(super) fn failure(exchange: &Exchange<'_>, response: &Response, body: &Body)
     {
         detail.push_str(&format!(", {words}"));
     }
+    let mut error = typed(endpoint, code, detail, said.words.as_deref());
+    if let Some(code) = said.code {
+        error = error.with_code(code);
+    }
+    if let Some(wait) = retry_after(headers, SystemTime::now()) {
+        error = error.with_retry_after(wait);
+    }
+    with_ids(error, headers)
+}
+
+/// The error that an answer of this status becomes, with these words of the service where its body has some;
+/// `None` for a status that says the call worked.
+///
+/// No request is made: this is for those who ask what would happen.
+pub fn failure_of(endpoint: &Endpoint, status: u16, words: Option<&str>) -> Option<ToolError> {
+    let known = StatusCode::from_u16(status).ok().filter(|status| status.as_u16() >= 300)?;
+    let reason = known.canonical_reason().unwrap_or("status without a name");
+    let said = words.map(|words| format!(", body `{}`", escaped(words.trim(), SHOWN_CAP)));
+    let detail = format!("{} {}: {reason}{}", endpoint.method, endpoint.path, said.unwrap_or_default());
+    Some(typed(endpoint, status, detail, words))
+}
+
+/// The error that a status stands for.
+fn typed(endpoint: &Endpoint, code: u16, detail: String, words: Option<&str>) -> ToolError {
+    let kind = kind_of(code, endpoint.takes_arguments());
     let mut error =
         ToolError::new(kind, detail).with_status(code).with_applied(applied(kind, code, &endpoint.method));
     // What concerns an operator stays with operators: a service may repeat half of a key in such a text.
-    if let Some(words) = said.words.filter(|_| kind.class() != ErrorClass::Operator) {
+    if let Some(words) = words.filter(|_| kind.class() != ErrorClass::Operator) {
         error = error.say(words);
-    }
-    if let Some(code) = said.code {
-        error = error.with_code(code);
     }
     if kind == ToolErrorKind::NotFound
         && let Some(argument) = endpoint.named_by()
@@ -84,10 +107,7 @@ pub(super) fn failure(exchange: &Exchange<'_>, response: &Response, body: &Body)
         let words = if error.words().is_none() { "not found" } else { "" };
         error = error.at(crate::pointer::child("", argument)).say(words);
     }
-    if let Some(wait) = retry_after(headers, SystemTime::now()) {
-        error = error.with_retry_after(wait);
-    }
-    with_ids(error, headers)
+    error
 }
 
 /// Keeps the service's id of the request.

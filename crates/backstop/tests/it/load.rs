@@ -153,7 +153,8 @@ fn the_manifests_of_the_book_are_fine() {
     assert!(blocks.len() >= 2, "{blocks:?}");
     for block in blocks {
         // A part of a manifest stands without its head.
-        let head = if block.starts_with("version:") { "" } else { "version: 1\nname: x\nmodel: { name: m }\n" };
+        let head =
+            if block.starts_with("version:") { "" } else { "version: 1\nname: x\nmodel: { name: m }\n" };
         let environment = MapEnvironment::new().with_var("SHOP_TOKEN", "sesame-sesame");
         let text = format!("{head}{block}");
         let (_, problems) = Manifest::load(&text, "book", Path::new("."), &environment);

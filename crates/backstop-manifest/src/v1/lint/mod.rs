@@ -34,7 +34,7 @@ type Tool<'m> = (&'m ToolsetConfig, &'m str);
 pub(super) fn lint(manifest: &Manifest, problems: &Problems) {
     for (fallback, level) in levels(manifest) {
         let tools = tools_of(manifest, level);
-        reach::order(fallback, problems);
+        reach::order(fallback, level, problems);
         reach::impossible(fallback, level, problems);
         retry::retries(fallback, level, &tools, problems);
         retry::room(manifest, fallback, &tools, problems);

@@ -14,9 +14,13 @@ const DESPITE_A_GOOD_STATUS: [ToolErrorKind; 3] =
     [ToolErrorKind::InvalidOutput, ToolErrorKind::UpstreamFailure, ToolErrorKind::Timeout];
 
 /// Strategies whose failures an earlier one takes.
-pub(super) fn order(fallback: &Fallback, problems: &Problems) {
+pub(super) fn order(fallback: &Fallback, level: Level<'_>, problems: &Problems) {
     let mut earlier: Vec<(&Strategy, usize)> = Vec::new();
     for (strategy, span, path) in fallback.placed() {
+        // What matches nothing is reported as that.
+        if impossibility(&strategy.when, level).is_some() {
+            continue;
+        }
         if let Some((_, line)) = earlier.iter().find(|(first, _)| shadows(first, strategy)) {
             let message = format!("the strategy on line {line} takes every failure that this one is for");
             let hint = "the first strategy that matches decides: put this one before it";
@@ -54,7 +58,6 @@ fn covers(broad: &When, narrow: &When) -> bool {
         Applied::ALL.into_iter().filter(|one| applied.is_empty() || applied.contains(one)).collect::<Vec<_>>()
     };
     let (broad_kinds, narrow_kinds) = (kinds_of(broad), kinds_of(narrow));
-    // A condition that matches nothing is reported as that.
     !narrow_kinds.is_empty()
         && narrow_kinds.iter().all(|kind| broad_kinds.contains(kind))
         && whole(&narrow.applied).iter().all(|one| whole(&broad.applied).contains(one))

@@ -14,6 +14,10 @@ use crate::diagnostic::{Diagnostic, Problems, code};
 /// Retries of what does not pass, and of what may not be done twice.
 pub(super) fn retries(fallback: &Fallback, level: Level<'_>, tools: &[Tool<'_>], problems: &Problems) {
     for (strategy, span, path) in fallback.placed() {
+        // No retry at all is a way to say so, not a retry.
+        if matches!(strategy.action, Action::Retry { max: 0, .. }) {
+            continue;
+        }
         let (done, counts): (&str, fn(&ToolErrorKind) -> bool) = match &strategy.action {
             Action::Retry { .. } if !is_ever_retried(&strategy.when) => {
                 let message = "these failures do not pass by themselves, so they are never retried";
@@ -92,8 +96,7 @@ pub(super) fn room(manifest: &Manifest, fallback: &Fallback, tools: &[Tool<'_>],
             problems.push(Diagnostic::warning(code::NO_ROOM, message).at(span, path.clone()).hint(hint));
         };
         if *max > limits.retries {
-            let message =
-                format!("up to {max} retries are declared, and the whole run has {}", limits.retries);
+            let message = format!("a call may have {max} retries, and the whole run has {}", limits.retries);
             report(message, "raise `limits.retries` or lower `max`");
             continue;
         }

@@ -1,0 +1,161 @@
+//! One REST tool: an endpoint.
+
+use std::collections::HashSet;
+
+use super::{
+    credential::{Credentials, is_telling},
+    draft::Draft,
+    fallback::fallback,
+    name,
+    parameter::{Parameter, Place, parameter},
+    report::{all_unsupported, unsupported},
+    url::{Address, address},
+};
+use crate::reader::{At, Fields};
+
+const KEYS: &[&str] = &[
+    "type",
+    "open_ai_tool",
+    "rest_api_method_info",
+    "attachment",
+    "display",
+    "enabled",
+    "fallback_configuration",
+    "response_as_attachment",
+    "template_name",
+    "override",
+    "deferred",
+];
+const METHODS: [(&str, (&str, bool)); 8] = [
+    ("get", ("GET", false)),
+    ("post", ("POST", true)),
+    ("put", ("PUT", true)),
+    ("delete", ("DELETE", true)),
+    ("GET", ("GET", false)),
+    ("POST", ("POST", true)),
+    ("PUT", ("PUT", true)),
+    ("DELETE", ("DELETE", true)),
+];
+
+/// An endpoint and the service it belongs to.
+pub(super) struct Endpoint<'c> {
+    pub(super) at: At<'c>,
+    /// The name in the text.
+    pub(super) name: String,
+    pub(super) address: Address,
+    pub(super) address_at: At<'c>,
+    pub(super) draft: Draft,
+    /// Whether its requests have a body.
+    pub(super) body: bool,
+    pub(super) parameters: HashSet<String>,
+}
+
+/// Reads a tool; `None` where it is left out, which is reported.
+pub(super) fn tool<'c>(at: &At<'c>, credentials: &Credentials, toolset: &str) -> Option<Endpoint<'c>> {
+    let fields = at.fields_leniently(KEYS)?;
+    if fields.boolean("enabled") == Some(false) {
+        return None;
+    }
+    let kind = fields.get("type").and_then(At::text).unwrap_or_default();
+    if kind == "predefined-tool" || fields.get("template_name").is_some() {
+        let at = fields.get("template_name").unwrap_or(at);
+        unsupported(at, "names a tool that QuickApps has built in: the tool is left out");
+        return None;
+    }
+    all_unsupported(
+        &fields,
+        &[
+            ("attachment", "has no counterpart yet: attachments are left out"),
+            ("display", "has no counterpart: progress is shown where the run is watched"),
+            ("response_as_attachment", "has no counterpart yet: the model reads the answer itself"),
+            ("deferred", "has no counterpart yet: the model sees all tools from the start"),
+        ],
+    );
+    let function = fields.required("open_ai_tool").and_then(|at| {
+        let fields = at.fields_leniently(&["type", "function"])?;
+        fields.required("function")?.fields_leniently(&["name", "description", "parameters", "strict"])
+    });
+    let info = fields.required("rest_api_method_info");
+    let info = info.and_then(|at| at.fields_leniently(&["method_url", "method_type"]));
+    let fallback = fields.get("fallback_configuration").and_then(fallback);
+    let (function, info) = (function?, info?);
+    let name = function.required("name").and_then(At::some_text);
+    let address_at = info.required("method_url")?;
+    let text = address_at.text()?;
+    let method_at = info.required("method_type")?;
+    let (method, body) = method_at.one_of(&METHODS)?;
+    let (properties, required) = parameters(&function);
+    let in_path: Vec<String> =
+        properties.iter().filter(|found| found.place == Place::Url).map(|found| found.key.clone()).collect();
+    let Some(address) = address(&text, &in_path) else {
+        let message = "is not an address with its host written out: the tool is left out";
+        unsupported(address_at, message);
+        return None;
+    };
+    let mut drafts: Vec<(String, Draft)> = Vec::new();
+    for found in &properties {
+        let own = found.at.key().value;
+        let key = &found.key;
+        if found.place == Place::Url && !address.path.contains(&format!("{{{key}}}")) {
+            unsupported(&found.at, "does not occur in the path: the parameter is left out");
+        } else if found.place == Place::Body && !body {
+            unsupported(
+                &found.at,
+                "is for a body, which a GET request does not have: the parameter is left out",
+            );
+        } else if let Some(draft) = found.draft(required.contains(&own), credentials, toolset) {
+            drafts.push((own, draft));
+        }
+    }
+    let mut names: HashSet<String> = drafts.iter().map(|(name, _)| name.clone()).collect();
+    for (key, value) in &address.query {
+        if properties.iter().any(|found| found.place == Place::Query && found.key == *key) {
+            continue;
+        }
+        let name = name::unique(key.clone(), "_", &mut names);
+        let value = if is_telling(key) {
+            credentials.value(address_at, value, [toolset, key])
+        } else {
+            Draft::text(address_at, value)
+        };
+        let mut members = vec![("in", Draft::text(address_at, "query"))];
+        if name != *key {
+            members.push(("wire_name", Draft::text(address_at, key)));
+        }
+        members.push(("const", value));
+        drafts.push((name, Draft::map(address_at, members)));
+    }
+    let mut members =
+        vec![("method", Draft::text(method_at, method)), ("path", Draft::text(address_at, &address.path))];
+    if let Some(at) = function.get("description")
+        && let Some(text) = at.text()
+    {
+        members.push(("description", Draft::text(at, &text)));
+    }
+    let parameters_at = function.get("parameters").unwrap_or(address_at);
+    if !drafts.is_empty() {
+        members.push(("parameters", Draft::map(parameters_at, drafts)));
+    }
+    members.extend(fallback.map(|list| ("fallback", list)));
+    let (at, address_at) = (at.clone(), address_at.clone());
+    let draft = Draft::map(function.get("name").unwrap_or(&at), members);
+    Some(Endpoint { name: name?, address, address_at, draft, body, parameters: names, at })
+}
+
+/// The parameters, and the names of those that must be given.
+fn parameters<'c>(function: &Fields<'c>) -> (Vec<Parameter<'c>>, Vec<String>) {
+    let nothing = (Vec::new(), Vec::new());
+    let Some(at) = function.get("parameters") else { return nothing };
+    if at.entries("a mapping").is_none() {
+        return nothing;
+    }
+    let properties = at.child("properties").filter(|at| !at.is_null());
+    let properties = properties.and_then(|at| at.entries("a mapping of parameter names")).unwrap_or_default();
+    let required = at.child("required").filter(|at| !at.is_null());
+    let required = required.and_then(|at| at.items("a list of parameter names")).unwrap_or_default();
+    let displayed = properties.iter().filter_map(|at| at.child("display")).find(|at| !at.is_null());
+    if let Some(at) = displayed {
+        unsupported(&at, "of parameters has no counterpart: progress is shown where the run is watched");
+    }
+    (properties.iter().filter_map(parameter).collect(), required.iter().filter_map(At::text).collect())
+}

@@ -1,0 +1,294 @@
+//! `tool_sets`: the REST services; other kinds are left out, which is reported.
+
+use std::collections::HashSet;
+
+use super::{
+    credential::Credentials,
+    draft::{Data, Draft},
+    name,
+    report::{all_unsupported, renamed, unsupported},
+    tool::{Endpoint, tool},
+};
+use crate::{
+    diagnostic::{Diagnostic, code},
+    reader::{At, Fields},
+};
+
+const REST_KEYS: &[&str] = &[
+    "type",
+    "name",
+    "description",
+    "enabled",
+    "deferred",
+    "authorization",
+    "tools",
+    "hidden_from_model",
+    "response_as_attachment",
+];
+const KINDS: &[(&str, &str)] = &[
+    ("rest-api", ""),
+    ("mcp", "an MCP server"),
+    ("dial-mcp", "an MCP server of DIAL"),
+    ("dial-app", "a DIAL application"),
+    ("dial-deployment", "DIAL deployments"),
+    ("internal", "tools that QuickApps has built in"),
+    ("predefined", "a toolset that QuickApps has built in"),
+];
+/// Letters of a native prefix at most.
+const PREFIX_CAP: usize = 32;
+
+/// What toolsets must not have in common.
+pub(super) struct Names {
+    toolsets: HashSet<String>,
+    /// Names that the model sees.
+    tools: HashSet<String>,
+}
+
+impl Names {
+    pub(super) fn new() -> Self {
+        Self { toolsets: HashSet::new(), tools: HashSet::new() }
+    }
+}
+
+/// The endpoints of one service.
+struct Service<'c> {
+    origin: String,
+    user: Option<(String, String)>,
+    at: At<'c>,
+    endpoints: Vec<Endpoint<'c>>,
+}
+
+/// Converts one toolset to as many native ones as it has services.
+pub(super) fn toolset(at: &At<'_>, credentials: &Credentials, names: &mut Names) -> Vec<(String, Draft)> {
+    let Some(entries) = at.entries("a mapping") else { return Vec::new() };
+    let given = |key: &str| entries.iter().find(|entry| entry.key().value == key && !entry.is_null());
+    let Some(kind_at) = given("type") else {
+        at.error(code::MISSING_KEY, "`type` is missing");
+        return Vec::new();
+    };
+    let Some(kind) = kind_at.one_of(KINDS) else { return Vec::new() };
+    if given("enabled").and_then(At::boolean) == Some(false) {
+        return Vec::new();
+    }
+    if !kind.is_empty() {
+        let called = given("name").or(given("template_name")).and_then(display_name);
+        let called = called.map(|name| format!(" `{}`", backstop_core::text::escaped(&name, 80)));
+        let message =
+            format!("the toolset{} is left out: {kind} can't be used yet", called.unwrap_or_default());
+        at.warn(code::QUICKAPPS_UNSUPPORTED, message);
+        return Vec::new();
+    }
+    match at.fields_leniently(REST_KEYS) {
+        Some(fields) => rest(&fields, credentials, names),
+        None => Vec::new(),
+    }
+}
+
+fn rest(fields: &Fields<'_>, credentials: &Credentials, names: &mut Names) -> Vec<(String, Draft)> {
+    let at = &fields.at;
+    let name_at = fields.required("name");
+    let Some(display) = name_at.and_then(display_name) else { return Vec::new() };
+    let name_at = name_at.unwrap_or(at);
+    all_unsupported(
+        fields,
+        &[
+            ("description", "of a toolset has no counterpart: the model reads the descriptions of the tools"),
+            ("deferred", "has no counterpart yet: the model sees all tools from the start"),
+            ("hidden_from_model", "has no counterpart yet: the model sees the tools"),
+            ("response_as_attachment", "has no counterpart yet: the model reads the answer itself"),
+        ],
+    );
+    let authorization = fields.get("authorization");
+    if let Some(message) = authorization.and_then(|at| unknown_authorization(at)) {
+        if let Some(at) = authorization {
+            unsupported(at, &format!("{message}: the toolset is left out"));
+        }
+        return Vec::new();
+    }
+    let key = name::agent_letters(&display, "toolset");
+    let tools = fields.get("tools").and_then(|at| at.items("a list of tools")).unwrap_or_default();
+    let mut services: Vec<Service<'_>> = Vec::new();
+    for found in tools.iter().filter_map(|at| tool(at, credentials, &key)) {
+        let (origin, user) = (found.address.origin.clone(), found.address.user.clone());
+        match services.iter_mut().find(|service| service.origin == origin && service.user == user) {
+            Some(service) => service.endpoints.push(found),
+            None => {
+                let at = found.address_at.clone();
+                services.push(Service { origin, user, at, endpoints: vec![found] });
+            }
+        }
+    }
+    if services.is_empty() {
+        at.warn(code::EMPTY_TOOLSET, "the toolset is left out: it has no tools that can be used");
+    }
+    let mut out = Vec::new();
+    for service in services {
+        let unique = name::unique(key.clone(), "-", &mut names.toolsets);
+        if unique != display.to_lowercase() {
+            renamed(name_at, "toolset", &display, &unique);
+        }
+        let scope = Scope { at, name_at, display: &display, key: &unique, authorization, credentials };
+        let draft = scope.service(service, &mut names.tools);
+        out.extend(draft.map(|draft| (unique, draft)));
+    }
+    out
+}
+
+/// What the services of one toolset have in common.
+struct Scope<'s, 'c> {
+    at: &'s At<'c>,
+    name_at: &'s At<'c>,
+    display: &'s str,
+    key: &'s str,
+    authorization: Option<&'s At<'c>>,
+    credentials: &'s Credentials,
+}
+
+impl Scope<'_, '_> {
+    fn service(&self, service: Service<'_>, taken: &mut HashSet<String>) -> Option<Draft> {
+        let mut body_key = None;
+        let mut auth = None;
+        if let Some(at) = self.authorization {
+            match self.auth(at)? {
+                Auth::Native(draft) => auth = Some(draft),
+                Auth::InBody(name, value) => body_key = Some((name, value)),
+            }
+        } else if let Some((user, password)) = &service.user {
+            auth = Some(Draft::map(&service.at, [("basic", self.basic(&service.at, user, password))]));
+        }
+        // The model knows a tool by the name of its toolset and its own.
+        let letters = name::tool_letters(self.display);
+        let whole = if letters.is_empty() { String::new() } else { format!("{letters}_") };
+        let (prefix, front) =
+            if whole.len() > PREFIX_CAP { (String::new(), whole) } else { (whole, String::new()) };
+        let mut endpoints = Vec::new();
+        for mut endpoint in service.endpoints {
+            if let Some((name, value)) = &body_key {
+                if !endpoint.body {
+                    let message = "is left out: its key belongs in a body, which a GET request does not have";
+                    endpoint.at.warn(code::QUICKAPPS_UNSUPPORTED, format!("`{}` {message}", endpoint.name));
+                    continue;
+                }
+                self.add_key(&mut endpoint, name, value);
+            }
+            let wanted = format!("{prefix}{front}{}", name::tool_letters(&endpoint.name));
+            let seen = name::unique(wanted.chars().take(name::LONGEST).collect(), "_", taken);
+            let declared = format!("{letters}_{}", endpoint.name);
+            if seen != declared {
+                renamed(&endpoint.at, "tool", &declared, &seen);
+            }
+            let own = seen.strip_prefix(&prefix).unwrap_or(&seen).to_owned();
+            endpoints.push((own, endpoint.draft));
+        }
+        if endpoints.is_empty() {
+            return None;
+        }
+        let mut http = vec![("base_url", Draft::text(&service.at, &service.origin))];
+        http.extend(auth.map(|auth| ("auth", auth)));
+        http.push(("endpoints", Draft::map(self.at, endpoints)));
+        let mut members = Vec::new();
+        if !prefix.is_empty() {
+            members.push(("prefix", Draft::text(self.name_at, &prefix)));
+        }
+        members.push(("http", Draft::map(self.at, http)));
+        Some(Draft::map(self.name_at, members))
+    }
+
+    fn basic(&self, at: &At<'_>, user: &str, password: &str) -> Draft {
+        let password = self.credentials.value(at, password, [self.key, "password"]);
+        Draft::map(at, [("username", Draft::text(at, user)), ("password", password)])
+    }
+
+    fn auth(&self, at: &At<'_>) -> Option<Auth> {
+        let known = &[
+            "type",
+            "username",
+            "password",
+            "token",
+            "key",
+            "name",
+            "location",
+            "client_id",
+            "client_secret",
+            "token_url",
+            "scope",
+            "aud",
+        ];
+        let fields = at.fields_leniently(known)?;
+        let credential =
+            |key: &str, called: &str| self.credentials.draft(fields.required(key)?, [self.key, called]);
+        let native = |kind: &str, draft: Draft| Some(Auth::Native(Draft::map(at, [(kind, draft)])));
+        match fields.get("type").and_then(At::text)?.as_str() {
+            "bearer" => native("bearer", credential("token", "token")?),
+            "basic" => {
+                let user_at = fields.required("username");
+                let password = credential("password", "password");
+                let user_at = user_at?;
+                let user = Draft::text(user_at, &user_at.text()?);
+                native("basic", Draft::map(at, [("username", user), ("password", password?)]))
+            }
+            _ => {
+                let name_at = fields.required("name");
+                let value = credential("key", "key");
+                let name_at = name_at?;
+                let name = name_at.some_text()?;
+                let place = fields.get("location").and_then(At::text).unwrap_or_else(|| "header".into());
+                if place == "body" {
+                    return Some(Auth::InBody(name, value?));
+                }
+                let place = if place == "query" { "query" } else { "header" };
+                let members = [(place, Draft::text(name_at, &name)), ("value", value?)];
+                native("api_key", Draft::map(at, members))
+            }
+        }
+    }
+
+    /// A key that is a member of the body is a parameter that the model does not see.
+    fn add_key(&self, endpoint: &mut Endpoint<'_>, name: &str, value: &Draft) {
+        let Data::Text(reference) = &value.data else { return };
+        let at = self.authorization.unwrap_or(self.at);
+        let own = name::unique(name.to_owned(), "_", &mut endpoint.parameters);
+        let mut members = vec![("in", Draft::text(at, "body"))];
+        if own != name {
+            members.push(("wire_name", Draft::text(at, name)));
+        }
+        members.push(("const", Draft::reference(at, reference)));
+        let parameter = (own, Draft::map(at, members));
+        let Data::Map(fields) = &mut endpoint.draft.data else { return };
+        match fields.iter_mut().find(|(key, _)| key == "parameters") {
+            Some((_, Draft { data: Data::Map(parameters), .. })) => parameters.push(parameter),
+            _ => fields.push(("parameters".into(), Draft::map(at, [parameter]))),
+        }
+    }
+}
+
+enum Auth {
+    Native(Draft),
+    /// A member of the JSON body: its name and its value.
+    InBody(String, Draft),
+}
+
+/// Why a toolset can't be authenticated like this, if it can't.
+fn unknown_authorization(at: &At<'_>) -> Option<String> {
+    let kind = at.child("type").filter(|kind| !kind.is_null()).and_then(|kind| kind.text());
+    match kind.as_deref() {
+        Some("bearer" | "basic" | "api_key") => None,
+        Some(kind) => {
+            Some(format!("of the type `{}` can't be used yet", backstop_core::text::escaped(kind, 40)))
+        }
+        None => Some("has no `type`".into()),
+    }
+}
+
+/// A name, or the one for English speakers, or any.
+fn display_name(at: &At<'_>) -> Option<String> {
+    let Some(entries) = at.entries_quietly() else { return at.some_text() };
+    if entries.len() > 1 {
+        at.report(Diagnostic::warning(
+            code::QUICKAPPS_UNSUPPORTED,
+            "names in several languages have no counterpart: one of them is used",
+        ));
+    }
+    let english = entries.iter().find(|entry| entry.key().value == "en");
+    english.or(entries.first())?.some_text()
+}
