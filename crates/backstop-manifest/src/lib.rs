@@ -5,7 +5,7 @@
 //! an [`Environment`], other files are only named. What a manifest *means* for a run is decided elsewhere; this
 //! crate knows no model client and no toolset.
 //!
-//! A QuickApps manifest is known by its content and converted in memory; [`migrate`] writes it as a native one.
+//! A QuickApps manifest is known by its content and converted in memory; [`migrate()`] writes it as a native one.
 //!
 //! # Rules of the text
 //!

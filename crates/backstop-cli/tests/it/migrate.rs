@@ -76,7 +76,7 @@ fn a_native_manifest_stays_as_it_is() {
 
 #[test]
 fn what_can_not_be_read_is_not_migrated() {
-    let folder = folder().with("broken.json", "{\"orchestrator\": {\"deploymnt\": {}}}");
+    let folder = folder().with("broken.json", "{\"orchestratr\": {\"deployment\": {}}, \"tool_sets\": 5}");
     let ended = [["migrate", "broken.json"], ["migrate", "missing.json"]];
     let ended = ended.map(|arguments| folder.backstop(&arguments).run().to_string());
     assert_snapshot!(ended.join("\n"));

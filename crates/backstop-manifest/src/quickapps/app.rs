@@ -67,7 +67,7 @@ pub(super) fn app(at: &At<'_>, credentials: &Credentials, name: &str) -> Option<
     }
     preview(at, folder);
     let timeout = fields.get("tool_defaults").and_then(tool_timeout);
-    let mut names = Names::new();
+    let mut names = Names::default();
     let toolsets = fields.get("tool_sets").and_then(|at| at.items("a list of toolsets")).unwrap_or_default();
     let toolsets: Vec<_> = toolsets.iter().flat_map(|at| toolset(at, credentials, &mut names)).collect();
 

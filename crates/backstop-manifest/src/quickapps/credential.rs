@@ -27,13 +27,15 @@ pub(super) fn is_telling(name: &str) -> bool {
 /// Every credential of a text.
 pub(super) struct Credentials {
     values: RefCell<HashMap<String, SecretText>>,
-    taken: RefCell<HashSet<String>>,
+    taken: RefCell<name::Taken>,
+    /// Where those stand that are reported.
+    reported: RefCell<HashSet<(usize, String)>>,
 }
 
 impl Default for Credentials {
     fn default() -> Self {
-        let taken = TAKEN.map(str::to_owned).into_iter().collect();
-        Self { values: RefCell::default(), taken: RefCell::new(taken) }
+        let taken = name::Taken::of(TAKEN.map(str::to_owned));
+        Self { values: RefCell::default(), taken: RefCell::new(taken), reported: RefCell::default() }
     }
 }
 
@@ -54,10 +56,12 @@ impl Credentials {
         let is_same = |name: &String, value: &SecretText| name.starts_with(&wanted) && value.expose() == text;
         let known =
             self.values.borrow().iter().find(|(name, value)| is_same(name, value)).map(|(n, _)| n.clone());
-        let name = known.unwrap_or_else(|| name::unique(wanted, "_", &mut self.taken.borrow_mut()));
+        let name = known.unwrap_or_else(|| self.taken.borrow_mut().unique(wanted, "_"));
         self.values.borrow_mut().insert(name.clone(), SecretText::new(text));
-        let hint = format!("`backstop migrate` writes a manifest that reads it from the variable {name}");
-        at.report(Diagnostic::warning(code::PLAIN_SECRET, "a credential is written out").hint(hint));
+        if self.reported.borrow_mut().insert((at.span().start, name.clone())) {
+            let hint = format!("`backstop migrate` writes a manifest that reads it from the variable {name}");
+            at.report(Diagnostic::warning(code::PLAIN_SECRET, "a credential is written out").hint(hint));
+        }
         Draft::reference(at, format!("${{secret:{name}}}"))
     }
 

@@ -1,7 +1,7 @@
 //! QuickApps manifests: read as they are, converted to what a native manifest would say.
 //!
-//! The conversion makes a [`Draft`](draft::Draft) of the native data in which every value keeps its place in the
-//! QuickApps text. [`Manifest::load`](crate::Manifest::load) reads the draft like a native text, and [`migrate`]
+//! The conversion makes a [`Draft`] of the native data in which every value keeps its place in the
+//! QuickApps text. [`Manifest::load`](crate::Manifest::load) reads the draft like a native text, and [`migrate()`]
 //! writes it, so the two can't drift apart. What has no counterpart is reported with its place, never dropped
 //! without a word. What QuickApps takes as plain text stays text: `${..}` refers to nothing there.
 

@@ -1,7 +1,7 @@
 //! `orchestrator`: the model and what it is told.
 
 use super::{
-    draft::Draft,
+    draft::{Data, Draft},
     report::{all_unsupported, unsupported},
 };
 use crate::{
@@ -19,7 +19,9 @@ const KEYS: &[&str] = &[
 ];
 const DEPLOYMENT_KEYS: &[&str] = &["deployment_id", "name", "parameters"];
 /// What the client writes into the request itself.
-const OWNED: [&str; 4] = ["model", "messages", "tools", "stream"];
+const OWNED: [&str; 3] = ["model", "messages", "stream"];
+/// What stands for the deployment where none is named, as in QuickApps.
+const USUAL_DEPLOYMENT: &str = "${DEFAULT_ORCHESTRATOR_DEPLOYMENT_ID}";
 
 /// What the orchestrator comes to.
 #[derive(Default)]
@@ -40,50 +42,59 @@ pub(super) fn orchestrator(at: &At<'_>) -> Orchestrator {
         ],
     );
     Orchestrator {
-        model: fields.required("deployment").and_then(model),
+        model: match fields.get("deployment") {
+            Some(at) => deployment(at),
+            None => Some(model(at, Draft::reference(at, USUAL_DEPLOYMENT))),
+        },
         prompt: fields.get("system_prompt").and_then(prompt),
         turns: fields.get("max_iterations").and_then(turns),
     }
 }
 
-fn model(at: &At<'_>) -> Option<Draft> {
+fn deployment(at: &At<'_>) -> Option<Draft> {
     let fields = at.fields_leniently(DEPLOYMENT_KEYS)?;
     let named = fields.get("deployment_id").or(fields.get("name"));
     let name = match named {
         Some(at) => Draft::text(at, &at.some_text()?),
-        None => Draft::reference(at, "${DEFAULT_ORCHESTRATOR_DEPLOYMENT_ID}"),
+        None => Draft::reference(at, USUAL_DEPLOYMENT),
     };
+    let mut model = model(named.unwrap_or(at), name);
+    if let (Some(at), Data::Map(members)) = (fields.get("parameters"), &mut model.data) {
+        parameters(at, members);
+    }
+    Some(model)
+}
+
+fn model(at: &At<'_>, name: Draft) -> Draft {
     let message = "a DIAL deployment is not supported yet: the model of this name is asked for at OPENAI_BASE_URL, \
                    with the key in OPENAI_API_KEY";
     let hint = "set OPENAI_BASE_URL to an OpenAI-compatible endpoint that has this model";
-    let problem = Diagnostic::warning(code::QUICKAPPS_MODEL, message).hint(hint);
-    named.unwrap_or(at).report(problem);
-    let mut members = vec![
+    at.report(Diagnostic::warning(code::QUICKAPPS_MODEL, message).hint(hint));
+    let members = [
         ("provider", Draft::text(at, "openai")),
         ("base_url", Draft::reference(at, "${OPENAI_BASE_URL:-https://api.openai.com/v1}")),
         ("api_key", Draft::reference(at, "${secret:OPENAI_API_KEY:-}")),
         ("name", name),
     ];
-    if let Some(at) = fields.get("parameters") {
-        parameters(at, &mut members);
-    }
-    Some(Draft::map(at, members))
+    Draft::map(at, members)
 }
 
-fn parameters(at: &At<'_>, members: &mut Vec<(&str, Draft)>) {
+fn parameters(at: &At<'_>, members: &mut Vec<(String, Draft)>) {
     let mut extra = Vec::new();
     for entry in at.entries("a mapping").unwrap_or_default().iter().filter(|entry| !entry.is_null()) {
         let key = entry.key().value;
         let Some(value) = entry.json(None) else { continue };
         match key.as_str() {
-            "temperature" => members.push(("temperature", Draft::json(entry, &value))),
-            "max_tokens" => members.push(("max_tokens", Draft::json(entry, &value))),
-            key if OWNED.contains(&key) => unsupported(entry, "is left out: the client writes it itself"),
+            "temperature" | "max_tokens" => members.push((key, Draft::json(entry, &value))),
+            "tools" => {
+                unsupported(entry, "of the deployment itself have no counterpart yet: they are left out")
+            }
+            owned if OWNED.contains(&owned) => unsupported(entry, "is left out: the client writes it itself"),
             _ => extra.push((key, Draft::json(entry, &value))),
         }
     }
     if !extra.is_empty() {
-        members.push(("extra", Draft::map(at, extra)));
+        members.push(("extra".into(), Draft::map(at, extra)));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Names that are fit here, made of names that need not be.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// Letters of a name that every model provider takes.
 pub(super) const LONGEST: usize = 64;
@@ -33,18 +33,28 @@ pub(super) fn variable_letters(name: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) { format!("_{name}") } else { name }
 }
 
-/// The name, or the name with the first number behind it that makes it the only one; takes it.
-pub(super) fn unique(name: String, separator: &str, taken: &mut HashSet<String>) -> String {
-    let mut found = name.clone();
-    let mut number = 2;
-    while taken.contains(&found) {
-        let end = format!("{separator}{number}");
-        let stem: String = name.chars().take(LONGEST - end.len()).collect();
-        found = stem + &end;
-        number += 1;
+/// Names that are given, each with the number that the next one of the same letters gets.
+#[derive(Default)]
+pub(super) struct Taken(HashMap<String, u32>);
+
+impl Taken {
+    pub(super) fn of(names: impl IntoIterator<Item = String>) -> Self {
+        Self(names.into_iter().map(|name| (name, 2)).collect())
     }
-    taken.insert(found.clone());
-    found
+
+    /// The name, or the name with the first number behind it that makes it the only one; takes it.
+    pub(super) fn unique(&mut self, name: String, separator: &str) -> String {
+        let mut found = name.clone();
+        while self.0.contains_key(&found) {
+            let number = self.0.entry(name.clone()).or_insert(2);
+            let end = format!("{separator}{number}");
+            *number += 1;
+            let stem: String = name.chars().take(LONGEST - end.len()).collect();
+            found = stem + &end;
+        }
+        self.0.insert(found.clone(), 2);
+        found
+    }
 }
 
 #[cfg(test)]
@@ -61,9 +71,9 @@ mod tests {
 
     #[test]
     fn the_second_one_has_a_number() {
-        let mut taken = HashSet::new();
+        let mut taken = Taken::default();
         let long = "a".repeat(LONGEST);
-        let names = [long.clone(), long.clone(), long].map(|name| unique(name, "_", &mut taken));
+        let names = [long.clone(), long.clone(), long].map(|name| taken.unique(name, "_"));
         assert_eq!(names[1], format!("{}_2", "a".repeat(62)));
         assert_eq!(names[2], format!("{}_3", "a".repeat(62)));
     }

@@ -1,7 +1,5 @@
 //! One REST tool: an endpoint.
 
-use std::collections::HashSet;
-
 use super::{
     credential::{Credentials, is_telling},
     draft::Draft,
@@ -42,12 +40,13 @@ pub(super) struct Endpoint<'c> {
     pub(super) at: At<'c>,
     /// The name in the text.
     pub(super) name: String,
+    pub(super) name_at: At<'c>,
     pub(super) address: Address,
     pub(super) address_at: At<'c>,
     pub(super) draft: Draft,
     /// Whether its requests have a body.
     pub(super) body: bool,
-    pub(super) parameters: HashSet<String>,
+    pub(super) parameters: name::Taken,
 }
 
 /// Reads a tool; `None` where it is left out, which is reported.
@@ -107,12 +106,12 @@ pub(super) fn tool<'c>(at: &At<'c>, credentials: &Credentials, toolset: &str) ->
             drafts.push((own, draft));
         }
     }
-    let mut names: HashSet<String> = drafts.iter().map(|(name, _)| name.clone()).collect();
+    let mut names = name::Taken::of(drafts.iter().map(|(name, _)| name.clone()));
     for (key, value) in &address.query {
         if properties.iter().any(|found| found.place == Place::Query && found.key == *key) {
             continue;
         }
-        let name = name::unique(key.clone(), "_", &mut names);
+        let name = names.unique(key.clone(), "_");
         let value = if is_telling(key) {
             credentials.value(address_at, value, [toolset, key])
         } else {
@@ -138,8 +137,9 @@ pub(super) fn tool<'c>(at: &At<'c>, credentials: &Credentials, toolset: &str) ->
     }
     members.extend(fallback.map(|list| ("fallback", list)));
     let (at, address_at) = (at.clone(), address_at.clone());
-    let draft = Draft::map(function.get("name").unwrap_or(&at), members);
-    Some(Endpoint { name: name?, address, address_at, draft, body, parameters: names, at })
+    let name_at = function.get("name").unwrap_or(&at).clone();
+    let draft = Draft::map(&name_at, members);
+    Some(Endpoint { name: name?, name_at, address, address_at, draft, body, parameters: names, at })
 }
 
 /// The parameters, and the names of those that must be given.

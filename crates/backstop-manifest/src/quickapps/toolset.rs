@@ -1,7 +1,5 @@
 //! `tool_sets`: the REST services; other kinds are left out, which is reported.
 
-use std::collections::HashSet;
-
 use super::{
     credential::Credentials,
     draft::{Data, Draft},
@@ -38,16 +36,11 @@ const KINDS: &[(&str, &str)] = &[
 const PREFIX_CAP: usize = 32;
 
 /// What toolsets must not have in common.
+#[derive(Default)]
 pub(super) struct Names {
-    toolsets: HashSet<String>,
+    toolsets: name::Taken,
     /// Names that the model sees.
-    tools: HashSet<String>,
-}
-
-impl Names {
-    pub(super) fn new() -> Self {
-        Self { toolsets: HashSet::new(), tools: HashSet::new() }
-    }
+    tools: name::Taken,
 }
 
 /// The endpoints of one service.
@@ -123,11 +116,11 @@ fn rest(fields: &Fields<'_>, credentials: &Credentials, names: &mut Names) -> Ve
     }
     let mut out = Vec::new();
     for service in services {
-        let unique = name::unique(key.clone(), "-", &mut names.toolsets);
+        let unique = names.toolsets.unique(key.clone(), "-");
         if unique != display.to_lowercase() {
             renamed(name_at, "toolset", &display, &unique);
         }
-        let scope = Scope { at, name_at, display: &display, key: &unique, authorization, credentials };
+        let scope = Scope { at, name_at, display: &display, key: &key, authorization, credentials };
         let draft = scope.service(service, &mut names.tools);
         out.extend(draft.map(|draft| (unique, draft)));
     }
@@ -139,13 +132,14 @@ struct Scope<'s, 'c> {
     at: &'s At<'c>,
     name_at: &'s At<'c>,
     display: &'s str,
+    /// What its credentials are called after.
     key: &'s str,
     authorization: Option<&'s At<'c>>,
     credentials: &'s Credentials,
 }
 
 impl Scope<'_, '_> {
-    fn service(&self, service: Service<'_>, taken: &mut HashSet<String>) -> Option<Draft> {
+    fn service(&self, service: Service<'_>, taken: &mut name::Taken) -> Option<Draft> {
         let mut body_key = None;
         let mut auth = None;
         if let Some(at) = self.authorization {
@@ -172,10 +166,10 @@ impl Scope<'_, '_> {
                 self.add_key(&mut endpoint, name, value);
             }
             let wanted = format!("{prefix}{front}{}", name::tool_letters(&endpoint.name));
-            let seen = name::unique(wanted.chars().take(name::LONGEST).collect(), "_", taken);
+            let seen = taken.unique(wanted.chars().take(name::LONGEST).collect(), "_");
             let declared = format!("{letters}_{}", endpoint.name);
             if seen != declared {
-                renamed(&endpoint.at, "tool", &declared, &seen);
+                renamed(&endpoint.name_at, "tool", &declared, &seen);
             }
             let own = seen.strip_prefix(&prefix).unwrap_or(&seen).to_owned();
             endpoints.push((own, endpoint.draft));
@@ -247,7 +241,7 @@ impl Scope<'_, '_> {
     fn add_key(&self, endpoint: &mut Endpoint<'_>, name: &str, value: &Draft) {
         let Data::Text(reference) = &value.data else { return };
         let at = self.authorization.unwrap_or(self.at);
-        let own = name::unique(name.to_owned(), "_", &mut endpoint.parameters);
+        let own = endpoint.parameters.unique(name.to_owned(), "_");
         let mut members = vec![("in", Draft::text(at, "body"))];
         if own != name {
             members.push(("wire_name", Draft::text(at, name)));

@@ -155,3 +155,41 @@ fn an_application_is_found_in_the_configuration_of_dial() {
         json!({"applications": {"a": {"application_properties": app}, "b": {"application_properties": app}}});
     insta::assert_snapshot!(super::problems(&two.to_string()));
 }
+
+#[test]
+fn a_constant_is_not_asked_for_though_it_is_required() {
+    let parameters = json!({"type": "object", "required": ["city", "format"], "properties": {
+        "city": {"type": "string", "parameter_info": {"type": "query", "key": "q"}},
+        "format": {"type": null, "const": "csv", "parameter_info": {"type": "query", "key": "format"}},
+    }});
+    let function = json!({"type": "function", "function": {"name": "weather", "parameters": parameters}});
+    let manifest =
+        usable(&rest(json!([tool("weather", json!({"open_ai_tool": function, "type": "restapi-tool"}))])));
+    let schema = http(&manifest, 0).endpoints[0].input_schema();
+    assert_eq!((&schema["required"], schema["properties"].as_object().unwrap().len()), (&json!(["city"]), 1));
+}
+
+#[test]
+fn the_usual_deployment_is_that_of_the_variable() {
+    let environment =
+        backstop_manifest::MapEnvironment::new().with_var("DEFAULT_ORCHESTRATOR_DEPLOYMENT_ID", "gpt");
+    for text in ["{\"orchestrator\": {}}", "{\"orchestrator\": {\"deployment\": {}}}"] {
+        let (manifest, _) = Manifest::load(text, "a.json", std::path::Path::new("."), &environment);
+        let Some(Manifest { model: ModelConfig::OpenAi(model), .. }) = manifest else { panic!() };
+        assert_eq!(model.name.value, "gpt");
+    }
+}
+
+#[test]
+fn thousands_of_tools_of_one_name_are_told_apart() {
+    let tools: Vec<_> = (0..3000)
+        .map(|_| {
+            json!({
+                "open_ai_tool": {"function": {"name": "a"}},
+                "rest_api_method_info": {"method_url": "http://h/", "method_type": "get"},
+            })
+        })
+        .collect();
+    let manifest = usable(&app(json!([{"type": "rest-api", "name": "s", "tools": tools}])));
+    assert_eq!(names(&manifest).last().map(String::as_str), Some("s_a_3000"));
+}

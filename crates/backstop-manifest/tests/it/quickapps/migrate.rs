@@ -20,7 +20,7 @@ fn a_native_manifest_is_left_as_it_is() {
 
 #[test]
 fn what_can_not_be_used_is_not_written() {
-    let migration = migrate("{\"orchestrator\": {}}", "a.json");
+    let migration = migrate("{\"tool_sets\": []}", "a.json");
     assert!(migration.failed() && migration.yaml.is_none());
     assert!(migrate("a: [", "a.yaml").failed());
 }
@@ -46,7 +46,7 @@ fn no_credential_is_shown_or_written() {
         let seen = format!("{yaml}{migration:?}{manifest:?}{:?}{}", usable(text), problems(text));
         assert!(!seen.contains("SECRET"), "{seen}");
     }
-    assert_eq!(migrate(SHOP, "a.json").secrets, ["SHOP_EU_2_KEY", "SHOP_EU_ACCESS_TOKEN", "SHOP_EU_KEY"]);
+    assert_eq!(migrate(SHOP, "a.json").secrets, ["SHOP_EU_ACCESS_TOKEN", "SHOP_EU_KEY"]);
 }
 
 #[test]

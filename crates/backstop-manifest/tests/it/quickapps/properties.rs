@@ -93,7 +93,7 @@ fn app() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(192))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn the_native_form_says_the_same(app in app()) {
