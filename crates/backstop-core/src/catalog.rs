@@ -32,6 +32,9 @@ pub struct ToolPolicy {
     pub timeout: Option<Duration>,
     /// What happens with its failures, first match first.
     pub strategies: Vec<Strategy>,
+    /// Whether these strategies are all there is: without it, a tool that has none gets those of the
+    /// [definition](crate::Definition::fallback).
+    pub strategies_are_all: bool,
     /// What may be changed about its arguments.
     pub arguments: ArgumentRules,
     /// Whether a person must allow its calls.

@@ -43,7 +43,9 @@ impl Definition {
 
     /// What is declared for the failures of a tool, or of a name that is not on offer.
     pub fn strategies_for<'a>(&'a self, tool: Option<&'a CatalogEntry>) -> &'a [Strategy] {
-        let own = tool.map(|entry| entry.policy.strategies.as_slice()).unwrap_or_default();
-        if own.is_empty() { &self.fallback } else { own }
+        match tool.map(|entry| &entry.policy) {
+            Some(own) if own.strategies_are_all || !own.strategies.is_empty() => &own.strategies,
+            Some(_) | None => &self.fallback,
+        }
     }
 }

@@ -159,6 +159,8 @@ impl Manifest {
         policy.approve = settings.approve.unwrap_or(self.approve);
         policy.reconcile = settings.reconcile;
         policy.strategies = self.strategies_for(toolset, tool);
+        // An empty list is a list: it takes the place of what is declared above it.
+        policy.strategies_are_all = true;
         policy
     }
 

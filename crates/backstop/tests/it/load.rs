@@ -81,6 +81,19 @@ async fn an_agent_of_a_manifest_runs_and_tells_what_failed() {
 }
 
 #[tokio::test]
+async fn an_empty_list_of_strategies_takes_the_place_of_those_above() {
+    let text = SHOP.replace("get: { path: /y }", "get: { path: /y, fallback: [] }");
+    let environment = MapEnvironment::new().with_var("KEY", "sesame-sesame");
+    let (manifest, problems) = Manifest::load(&text, "shop.yaml", Path::new("."), &environment);
+    let manifest = manifest.unwrap_or_else(|| panic!("{problems:#?}"));
+    let script = "[{calls: [{tool: b_get, arguments: {}}]}, {text: Done.}]";
+    let (agent, _) = agent_from_manifest(&manifest, &scripted(script)).await.unwrap();
+    let report = agent.run("go").await.unwrap();
+    // The usual two retries, not the one of the agent's list.
+    assert_eq!(report.calls()[0].attempts, 3);
+}
+
+#[tokio::test]
 async fn what_cannot_be_made_is_an_error_that_says_why() {
     let cases = [
         (Overrides::default(), "can't read `nowhere/script.yaml`"),
