@@ -1,6 +1,6 @@
 //! Spans and the one event per failure, in the terms of OpenTelemetry's GenAI conventions.
 
-use backstop_core::{OperatorView, run::StartTool};
+use backstop_core::{Limit, OperatorView, run::StartTool};
 
 /// The span of one attempt of a call.
 pub(crate) fn tool_span(start: &StartTool) -> tracing::Span {
@@ -37,6 +37,7 @@ pub(crate) fn failure(view: &OperatorView) {
         retry_after_ms = view.retry_after_ms,
         pointer = view.pointer,
         decision = view.decision,
+        limit = view.limit.map(Limit::as_str),
         wait_ms = view.wait_ms,
         said = view.said,
         causes = view.causes.join(": "),

@@ -9,7 +9,9 @@ use std::{
 use backstop_core::{Model, ModelError, Redactor, ToolError, Toolset};
 use backstop_manifest::{
     Diagnostic, Environment, Manifest, SecretText,
-    v1::{self, ApiKeyPlace, Constant, ModelConfig, ParameterPlace, ToolsetConfig, ToolsetKind},
+    v1::{
+        self, ApiKeyPlace, CircuitBreaker, Constant, ModelConfig, ParameterPlace, ToolsetConfig, ToolsetKind,
+    },
 };
 use backstop_runtime::{Agent, AgentBuilder, Breaker, BreakerLimits, BuildProblem, ToolsetOptions};
 use backstop_toolsets::{
@@ -223,8 +225,19 @@ fn add_toolset(
             policy.clone_from(declared);
         }
     });
-    let guarded = Breaker::new(made, BreakerLimits::default());
-    Ok(builder.toolset_with(Arc::new(guarded), options))
+    let made = match config.circuit_breaker {
+        Some(declared) => Arc::new(Breaker::new(made, breaker_limits(declared))),
+        None => made,
+    };
+    Ok(builder.toolset_with(made, options))
+}
+
+fn breaker_limits(declared: CircuitBreaker) -> BreakerLimits {
+    let usual = BreakerLimits::default();
+    BreakerLimits {
+        failures: declared.failures.unwrap_or(usual.failures),
+        open_for: declared.open_for.unwrap_or(usual.open_for),
+    }
 }
 
 fn http_config(config: &ToolsetConfig, http: &v1::HttpConfig, client: &reqwest::Client) -> HttpConfig {

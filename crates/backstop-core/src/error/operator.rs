@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Applied, ErrorClass, ToolError, ToolErrorKind};
 use crate::{
     id::{CallId, Reference, RunId},
+    run::Limit,
     schema::Violation,
 };
 
@@ -52,6 +53,9 @@ pub struct OperatorView {
     pub violations: Vec<Violation>,
     /// What was done about it: `retry`, `continue`, `stop`, ….
     pub decision: String,
+    /// The limit because of which the call was not made, or not made again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
     /// Of a retry: the wait before it, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
@@ -86,6 +90,7 @@ impl OperatorView {
             pointer: parts.pointer.clone(),
             violations: parts.violations.clone(),
             decision: String::new(),
+            limit: None,
             wait_ms: None,
             message: parts.detail.clone(),
             said: parts.words.clone(),

@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use super::{Budget, Decision, Failure, Strategy, WhenTest, decide::walk};
-use crate::{error::ErrorClass, spec::Effect};
+use crate::{error::ErrorClass, run::Limit, spec::Effect};
 
 /// The way to the decision about one failure, step by step.
 ///
@@ -36,6 +36,15 @@ impl Explanation {
     /// The place of the strategy that decided; `None` where the usual rule did, or the call was cancelled.
     pub fn decided_by(&self) -> Option<usize> {
         self.strategies.iter().position(|verdict| *verdict == Verdict::Decides)
+    }
+
+    /// The limit because of which the call is not made again, where one is the reason.
+    pub fn limit(&self) -> Option<Limit> {
+        let spent = |verdict: &Verdict| match verdict {
+            Verdict::NotRetried(why) => why.limit(),
+            Verdict::NotMatched(_) | Verdict::Decides => None,
+        };
+        self.strategies.iter().chain(&self.usual).find_map(spent)
     }
 }
 
@@ -74,6 +83,23 @@ pub enum NoRetry {
         /// The wait.
         after: Duration,
     },
+}
+
+impl NoRetry {
+    /// The limit that is reached, where one is the reason.
+    pub const fn limit(self) -> Option<Limit> {
+        match self {
+            // Where none is allowed, none is spent.
+            Self::Spent { max: 0 }
+            | Self::DoesNotPass(_)
+            | Self::MayHaveApplied
+            | Self::WouldRepeat
+            | Self::DeclaredAreAll => None,
+            Self::Spent { .. } => Some(Limit::CallRetries),
+            Self::RunSpent => Some(Limit::Retries),
+            Self::NoTime { .. } => Some(Limit::WallClock),
+        }
+    }
 }
 
 impl fmt::Display for NoRetry {

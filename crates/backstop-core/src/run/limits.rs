@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::ErrorClass;
+
 /// What a run may spend. Every limit has a default; none can be switched off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -29,6 +31,8 @@ pub struct Limits {
     pub failures: u32,
     /// Failed calls in a row, with no call in between that gave a result.
     pub failures_in_row: u32,
+    /// Failed calls of one class.
+    pub failures_of: ClassLimits,
     /// Retries of all calls together.
     pub retries: u32,
     /// Retries of one call when no strategy says otherwise.
@@ -50,6 +54,7 @@ impl Default for Limits {
             same_results: 10,
             failures: 30,
             failures_in_row: 10,
+            failures_of: ClassLimits::default(),
             retries: 20,
             call_retries: 2,
             model_retries: 2,
@@ -57,7 +62,42 @@ impl Default for Limits {
     }
 }
 
-/// Which limit ended a run.
+/// Failed calls that a run may have class by class; `None` where only the limits of all classes together hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ClassLimits {
+    /// Calls that were wrong.
+    pub model: Option<u32>,
+    /// Calls that the world said no to.
+    pub answer: Option<u32>,
+    /// Failures that may pass, after their retries.
+    pub transient: Option<u32>,
+    /// Failures that someone must act on.
+    pub operator: Option<u32>,
+    /// Calls that were forbidden.
+    pub policy: Option<u32>,
+}
+
+impl ClassLimits {
+    /// What a class may have, and the limit's name. A cancelled run ends by itself.
+    pub(super) const fn of(self, class: ErrorClass) -> Option<(u32, Limit)> {
+        let (most, limit) = match class {
+            ErrorClass::Model => (self.model, Limit::ModelFailures),
+            ErrorClass::Answer => (self.answer, Limit::AnswerFailures),
+            ErrorClass::Transient => (self.transient, Limit::TransientFailures),
+            ErrorClass::Operator => (self.operator, Limit::OperatorFailures),
+            ErrorClass::Policy => (self.policy, Limit::PolicyFailures),
+            ErrorClass::Stop => (None, Limit::Failures),
+        };
+        match most {
+            Some(most) => Some((most, limit)),
+            None => None,
+        }
+    }
+}
+
+/// Which limit ended a run, or kept it from making a call or making one again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -68,10 +108,26 @@ pub enum Limit {
     ToolCalls,
     /// [`Limits::wall_clock`].
     WallClock,
-    /// [`Limits::failures`] or [`Limits::failures_in_row`].
+    /// [`Limits::failures`].
     Failures,
+    /// [`Limits::failures_in_row`].
+    FailuresInRow,
+    /// [`ClassLimits::model`].
+    ModelFailures,
+    /// [`ClassLimits::answer`].
+    AnswerFailures,
+    /// [`ClassLimits::transient`].
+    TransientFailures,
+    /// [`ClassLimits::operator`].
+    OperatorFailures,
+    /// [`ClassLimits::policy`].
+    PolicyFailures,
     /// [`Limits::repeats`] or [`Limits::same_results`].
     Repeats,
+    /// [`Limits::retries`]. Ends no run.
+    Retries,
+    /// [`Limits::call_retries`], or the `max` of a strategy. Ends no run.
+    CallRetries,
 }
 
 impl Limit {
@@ -82,7 +138,15 @@ impl Limit {
             Self::ToolCalls => "tool_calls",
             Self::WallClock => "wall_clock",
             Self::Failures => "failures",
+            Self::FailuresInRow => "failures_in_row",
+            Self::ModelFailures => "model_failures",
+            Self::AnswerFailures => "answer_failures",
+            Self::TransientFailures => "transient_failures",
+            Self::OperatorFailures => "operator_failures",
+            Self::PolicyFailures => "policy_failures",
             Self::Repeats => "repeats",
+            Self::Retries => "retries",
+            Self::CallRetries => "call_retries",
         }
     }
 }

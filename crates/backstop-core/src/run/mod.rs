@@ -8,6 +8,7 @@
 mod call_state;
 mod definition;
 mod event;
+mod failed;
 mod finished;
 mod limits;
 mod outcome;
@@ -21,7 +22,7 @@ mod step;
 pub use call_state::CallReport;
 pub use definition::Definition;
 pub use event::{Event, RECORD_VERSION, Record, Started};
-pub use limits::{Limit, Limits};
+pub use limits::{ClassLimits, Limit, Limits};
 pub use outcome::{Outcome, ProtocolError, Question, QuestionKind};
 pub use state::Run;
 pub use step::{ModelTurn, StartTool, Step};

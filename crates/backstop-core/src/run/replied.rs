@@ -127,7 +127,7 @@ impl Run {
             let words = format!(
                 "The call of tool \"{shown}\" was not made: the run's limit of tool calls is reached."
             );
-            self.call_refused(turn, index, words, "Answer with what you have.");
+            self.call_refused(turn, index, Limit::ToolCalls, words, "Answer with what you have.");
             turn.ends(Outcome::LimitReached { which: Limit::ToolCalls });
         } else if let Some(refusal) = self.repeats.refuse(key, &self.definition.limits) {
             let happened = if refusal.failing { "failed" } else { "gave the same result" };
@@ -140,6 +140,7 @@ impl Run {
                 turn,
                 index,
                 words,
+                Limit::Repeats,
                 "Use other arguments or another tool, or answer with what you have.",
             );
             if refusal.ends_run {

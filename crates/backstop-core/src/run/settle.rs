@@ -11,7 +11,7 @@ use crate::{
     error::{Applied, OperatorView, ToolError, ToolErrorKind, ViewFacts},
     id::Reference,
     message::ResultContent,
-    policy::{Budget, Decision, Failure, decide, stop_message, substitute_note},
+    policy::{Budget, Decision, Failure, explain, stop_message, substitute_note},
     spec::Effect,
     text,
 };
@@ -76,9 +76,11 @@ impl Run {
             time: self.deadline().since(self.now),
             jitter,
         };
-        let decision = decide(&failure, effect, strategies, &budget);
+        let explained = explain(&failure, effect, strategies, &budget);
+        let (limit, decision) = (explained.limit(), explained.decision);
         let mut operator = self.operator_view(turn, index, own_error, reference, elapsed_ms);
         operator.decision = decision.as_str().to_owned();
+        operator.limit = limit;
         if let Decision::Retry { after } = &decision {
             operator.wait_ms = Some(u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
         }
@@ -103,7 +105,7 @@ impl Run {
                 CallState::Waiting(self.now.after(after))
             }
             Decision::Continue { instructions } => {
-                self.failed_calls += 1;
+                self.failed.call(error.class());
                 CallState::Settled(Settled { content: view(instructions.as_deref()), failure: Some(facts) })
             }
             Decision::Substitute { value, note } => {
@@ -122,13 +124,13 @@ impl Run {
                     if let Some(operator) = self.failures.last_mut() {
                         operator.decision = format!("continue: {why}");
                     }
-                    self.failed_calls += 1;
+                    self.failed.call(error.class());
                     CallState::Settled(Settled { content: view(None), failure: Some(facts) })
                 }
             },
             Decision::Ask { question } => CallState::Asking(question),
             Decision::Stop { message } => {
-                self.failed_calls += 1;
+                self.failed.call(error.class());
                 let message = stop_message(message.as_deref(), reference);
                 let content = view(None);
                 turn.ends(Outcome::Stopped { message, reference });
@@ -163,12 +165,22 @@ impl Run {
     }
 
     /// Answers a call that is not made because of a limit.
-    pub(super) fn call_refused(&mut self, turn: &mut Turn, index: usize, words: String, order: &str) {
+    pub(super) fn call_refused(
+        &mut self,
+        turn: &mut Turn,
+        index: usize,
+        limit: Limit,
+        words: String,
+        order: &str,
+    ) {
         let error = ToolError::new(ToolErrorKind::LimitReached, "the call was not made because of a limit")
             .with_words(words)
             .with_next_step(order.to_owned());
         self.close_call(turn, index, &error);
-        self.failed_calls += 1;
+        if let Some(operator) = self.failures.last_mut() {
+            operator.limit = Some(limit);
+        }
+        self.failed.call(error.class());
     }
 
     /// Closes every call of the turn that is not settled: the run ends for `why`.
@@ -245,13 +257,6 @@ impl Run {
     /// The limit that ends the run after a settled turn, if one does.
     pub(super) fn spent(&self) -> Option<Limit> {
         let limits = &self.definition.limits;
-        if self.failed_calls >= limits.failures.max(1) || self.failed_in_row >= limits.failures_in_row.max(1)
-        {
-            Some(Limit::Failures)
-        } else if self.turns >= limits.turns.max(1) {
-            Some(Limit::Turns)
-        } else {
-            None
-        }
+        self.failed.reached(limits).or_else(|| (self.turns >= limits.turns.max(1)).then_some(Limit::Turns))
     }
 }

@@ -6,6 +6,7 @@ use super::{
     CallReport, Definition, Event, Limit, ModelTurn, Outcome, ProtocolError, Question, QuestionKind,
     RECORD_VERSION, Record, StartTool, Started, Step,
     call_state::{Call, CallState, Settled, Turn, closes_turn},
+    failed::Failed,
     repeats::Repeats,
 };
 use crate::{
@@ -49,9 +50,7 @@ pub struct Run {
     phase: Phase,
     pub(super) turns: u32,
     pub(super) tool_calls: u32,
-    pub(super) failed_calls: u32,
-    /// Failed calls since the last one that gave a result.
-    pub(super) failed_in_row: u32,
+    pub(super) failed: Failed,
     pub(super) retries: u32,
     pub(super) usage: Usage,
     pub(super) repeats: Repeats,
@@ -106,8 +105,7 @@ impl Run {
             phase: Phase::Model { attempt: 1, not_before: None },
             turns: 0,
             tool_calls: 0,
-            failed_calls: 0,
-            failed_in_row: 0,
+            failed: Failed::default(),
             retries: 0,
             usage: Usage::default(),
             repeats: Repeats::default(),
@@ -388,7 +386,7 @@ impl Run {
         }
         let end = turn.end.take();
         for call in &turn.calls {
-            self.failed_in_row = if call.gave_nothing() { self.failed_in_row + 1 } else { 0 };
+            self.failed.settled(call.gave_nothing());
         }
         let messages = turn.into_messages(&mut self.calls);
         self.transcript.extend(messages);

@@ -109,6 +109,8 @@ fn limit(limits: &mut Limits, setting: &str) {
         "same_results" => limits.same_results = count(),
         "failures" => limits.failures = count(),
         "failures_in_row" => limits.failures_in_row = count(),
+        "failures_of.model" => limits.failures_of.model = Some(count()),
+        "failures_of.answer" => limits.failures_of.answer = Some(count()),
         "retries" => limits.retries = count(),
         "call_retries" => limits.call_retries = count(),
         "model_retries" => limits.model_retries = count(),

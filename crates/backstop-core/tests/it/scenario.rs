@@ -162,8 +162,10 @@ impl World {
             out += "failures\n";
             for failure in run.failures() {
                 let wait = failure.wait_ms.map_or(String::new(), |wait| format!(" after {wait} ms"));
+                let limit =
+                    failure.limit.map_or(String::new(), |limit| format!(", limit {}", limit.as_str()));
                 out += &indented(&format!(
-                    "{} {} attempt {}: {} ({}), applied {} -> {}{wait}",
+                    "{} {} attempt {}: {} ({}), applied {} -> {}{wait}{limit}",
                     failure.call,
                     if failure.tool.is_empty() { "\"\"" } else { &failure.tool },
                     failure.attempt,

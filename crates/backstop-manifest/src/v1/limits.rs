@@ -21,10 +21,12 @@ const KEYS: &[&str] = &[
     "same_results",
     "failures",
     "failures_in_row",
+    "failures_of",
     "retries",
     "call_retries",
     "model_retries",
 ];
+const CLASSES: &[&str] = &["model", "answer", "transient", "operator", "policy"];
 /// The longest run.
 const LONGEST_RUN: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -44,6 +46,14 @@ pub(super) fn limits(at: &At<'_>) -> Limits {
     set(&mut limits.same_results, "same_results", 1, 10_000);
     set(&mut limits.failures, "failures", 1, 100_000);
     set(&mut limits.failures_in_row, "failures_in_row", 1, 100_000);
+    if let Some(of) = fields.get("failures_of").and_then(|at| at.fields(CLASSES)) {
+        let count = |class: &str| of.get(class).and_then(|at| at.count(1, 100_000));
+        limits.failures_of.model = count("model");
+        limits.failures_of.answer = count("answer");
+        limits.failures_of.transient = count("transient");
+        limits.failures_of.operator = count("operator");
+        limits.failures_of.policy = count("policy");
+    }
     // No retries at all is a limit like any other.
     set(&mut limits.retries, "retries", 0, 10_000);
     set(&mut limits.call_retries, "call_retries", 0, 20);

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod auth;
+mod breaker;
 mod fallback;
 mod header;
 mod http;
@@ -17,6 +18,7 @@ mod url;
 mod when;
 
 pub use auth::{ApiKeyPlace, Auth};
+pub use breaker::CircuitBreaker;
 pub use fallback::Fallback;
 pub use header::Header;
 pub use http::{Body, HttpConfig, HttpEndpoint, Method};

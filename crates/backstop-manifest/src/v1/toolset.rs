@@ -6,6 +6,7 @@ use backstop_core::{Approve, Effect, Reconcile, ToolSpec, schema::ArgumentRules}
 
 use super::{
     arguments::{approve, arguments, reconcile},
+    breaker::{CircuitBreaker, circuit_breaker},
     fallback::{Fallback, fallback},
     http::{HttpConfig, HttpEndpoint, http},
     limits::too_long,
@@ -30,6 +31,7 @@ const KEYS: &[&str] = &[
     "timeout",
     "fallback",
     "effect",
+    "circuit_breaker",
     "tools",
 ];
 const KINDS: &[&str] = &["http", "openapi", "mcp", "files", "agent", "deployment"];
@@ -65,6 +67,8 @@ pub struct ToolsetConfig {
     pub arguments: Option<ArgumentRules>,
     /// Whether a person must allow calls of its tools that declare nothing.
     pub approve: Option<Approve>,
+    /// When a tool of it is left alone that fails again and again; `None` for never.
+    pub circuit_breaker: Option<CircuitBreaker>,
     /// What is declared for single tools beside where they come from; it goes before what an endpoint says.
     pub tools: Vec<(Spanned<String>, ToolSettings)>,
     /// Where the tools come from.
@@ -180,6 +184,10 @@ pub(super) fn toolset(at: &At<'_>, wall_clock: Duration) -> Option<ToolsetConfig
     let effect = fields.get("effect").and_then(effect);
     let arguments = fields.get("arguments").and_then(arguments);
     let approve = fields.get("approve").and_then(approve);
+    let circuit_breaker = match fields.get("circuit_breaker") {
+        Some(at) => circuit_breaker(at),
+        None => Some(Some(CircuitBreaker::default())),
+    };
     let kind = kind(&fields, wall_clock);
     let names = fields.get("http").and_then(endpoint_names);
     if let Some(at) = fields.get("http")
@@ -194,7 +202,18 @@ pub(super) fn toolset(at: &At<'_>, wall_clock: Duration) -> Option<ToolsetConfig
         Some(prefix) => prefix?,
         None => String::new(),
     };
-    Some(ToolsetConfig { name, prefix, timeout, fallback, effect, arguments, approve, tools, kind: kind? })
+    Some(ToolsetConfig {
+        name,
+        prefix,
+        timeout,
+        fallback,
+        effect,
+        arguments,
+        approve,
+        circuit_breaker: circuit_breaker?,
+        tools,
+        kind: kind?,
+    })
 }
 
 fn kind(fields: &Fields<'_>, wall_clock: Duration) -> Option<ToolsetKind> {

@@ -1,4 +1,5 @@
-//! `arguments`: what may be changed about the arguments of a call, on each level.
+//! What is declared beside strategies: `arguments` and `approve` on each level, `circuit_breaker`, and limits by
+//! class.
 
 use std::path::Path;
 
@@ -74,4 +75,47 @@ fn what_is_no_rule_is_told_with_its_place() {
             "5:30: error[unknown-key]: arguments.corce: unknown key `corce`\n  hint: did you mean `coerce`?",
         ]
     );
+}
+
+#[test]
+fn a_circuit_breaker_is_declared_by_toolset_or_switched_off() {
+    let text = format!(
+        "{HEAD}
+limits: {{ failures_of: {{ model: 4, operator: 1 }} }}
+toolsets:
+  a: {{ circuit_breaker: off, http: {{ base_url: 'http://h', endpoints: {{ a: {{ path: /a }} }} }} }}
+  b: {{ circuit_breaker: {{ failures: 3, open_for: 2m }}, http: {{ base_url: 'http://h', endpoints: {{ b: {{ path: /b }} }} }} }}
+  c: {{ http: {{ base_url: 'http://h', endpoints: {{ c: {{ path: /c }} }} }} }}
+"
+    );
+    let (manifest, problems) = load(&text);
+    let manifest = manifest.unwrap_or_else(|| panic!("{problems:#?}"));
+    let breakers: Vec<_> = manifest
+        .toolsets
+        .iter()
+        .map(|toolset| toolset.circuit_breaker.map(|breaker| (breaker.failures, breaker.open_for)))
+        .collect();
+    assert_eq!(
+        breakers,
+        [None, Some((Some(3), Some(std::time::Duration::from_secs(120)))), Some((None, None))]
+    );
+    let of = manifest.limits.failures_of;
+    assert_eq!(
+        (of.model, of.answer, of.transient, of.operator, of.policy),
+        (Some(4), None, None, Some(1), None)
+    );
+}
+
+#[test]
+fn a_wrong_circuit_breaker_and_a_class_that_is_none_are_located() {
+    let text = format!(
+        "{HEAD}
+limits: {{ failures_of: {{ modle: 4, policy: 0 }} }}
+toolsets:
+  a: {{ circuit_breaker: always, http: {{ base_url: 'http://h', endpoints: {{ a: {{ path: /a }} }} }} }}
+  b: {{ circuit_breaker: {{ failures: 0, open_for: 2 }}, http: {{ base_url: 'http://h', endpoints: {{ b: {{ path: /b }} }} }} }}
+"
+    );
+    let (_, problems) = load(&text);
+    insta::assert_snapshot!(problems.join("\n"));
 }

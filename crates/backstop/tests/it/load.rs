@@ -175,3 +175,36 @@ fn the_manifests_of_the_book_are_fine() {
         assert_eq!(problems, [""; 0], "{text}");
     }
 }
+
+#[tokio::test]
+async fn a_declared_circuit_breaker_leaves_a_tool_alone() {
+    let text = "
+version: 1
+name: shop
+model: { provider: scripted, script: script.yaml }
+limits: { call_retries: 0 }
+toolsets:
+  a:
+    circuit_breaker: { failures: 2, open_for: 1h }
+    http: { base_url: 'http://127.0.0.1:9', endpoints: { get: { path: '/x/{id}', parameters: { id: { type: string } } } } }
+";
+    let (manifest, problems) =
+        Manifest::load(text, "shop.yaml", Path::new("nowhere"), &MapEnvironment::new());
+    let manifest = manifest.unwrap_or_else(|| panic!("{problems:#?}"));
+    let script = "
+- calls: [{ tool: get, arguments: { id: '1' } }]
+- calls: [{ tool: get, arguments: { id: '2' } }]
+- calls: [{ tool: get, arguments: { id: '3' } }]
+- text: The shop is down.
+";
+    let (agent, _) = agent_from_manifest(&manifest, &scripted(script)).await.unwrap();
+    let report = agent.run("Go.").await.unwrap();
+    let last = report.calls().pop().unwrap();
+    assert_eq!(
+        last.view,
+        "Tool \"get\" is not tried at the moment: it failed 2 times in a row.\n\
+         There is no result: use another tool or tell the user, and do not make one up."
+    );
+    let codes: Vec<_> = report.failures().iter().map(|failure| failure.code.clone()).collect();
+    assert_eq!(codes, [None, None, Some("circuit_open".to_owned())]);
+}
