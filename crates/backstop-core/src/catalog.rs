@@ -329,11 +329,11 @@ impl CatalogEntry {
                 }
                 read => {
                     let read = read.filter(|read| self.fits(read));
-                    let step = "Send all arguments again as one JSON object.".to_owned();
+                    let step = malformed.step;
                     return Err(malformed.error.with_next_step(
                         match read.and_then(|read| subject.spelled_out(&read)) {
                             Some(mended) => format!("{step} {mended}"),
-                            None => step,
+                            None => step.to_owned(),
                         },
                     ));
                 }

@@ -14,6 +14,7 @@ use crate::{
     id::CallId,
     message::Message,
     model::{FinishReason, ModelError, ModelErrorKind, ModelReply},
+    schema,
 };
 
 impl Run {
@@ -139,8 +140,8 @@ impl Run {
             self.call_refused(
                 turn,
                 index,
-                words,
                 Limit::Repeats,
+                words,
                 "Use other arguments or another tool, or answer with what you have.",
             );
             if refusal.ends_run {
@@ -159,9 +160,7 @@ impl Run {
 }
 
 /// Whether the text is a JSON object by the parser that calls are decoded with: skipping it instead would let
-/// through numbers out of range, lone surrogates and any depth.
+/// through numbers out of range, lone surrogates, names that stand twice and any depth.
 fn is_object(raw: &str) -> bool {
-    raw.trim().is_empty()
-        || raw.trim() == "null"
-        || serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(raw).is_ok()
+    raw.trim().is_empty() || raw.trim() == "null" || schema::object(raw).is_some()
 }

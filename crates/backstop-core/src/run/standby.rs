@@ -55,7 +55,7 @@ impl Run {
         arguments: &Map<String, Value>,
     ) -> Result<Arc<ValidCall>, String> {
         let given = call.serving().map(|valid| valid.arguments.clone());
-        let given = given.or_else(|| serde_json::from_str(&call.asked.arguments.0).ok()).unwrap_or_default();
+        let given = given.or_else(|| crate::schema::object(&call.asked.arguments.0)).unwrap_or_default();
         let arguments = Value::Object(mapped(arguments, given));
         let asked = ToolCall::new(call.id.as_str(), tool, arguments.to_string());
         let valid = self.definition.catalog.validate(&asked);

@@ -2,7 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{CompiledSchema, expected, mend::one_reading};
+use super::{
+    CompiledSchema, expected,
+    mend::one_reading,
+    strict::{self, Flaw, FlawKind},
+};
 use crate::{
     error::{ToolError, ToolErrorKind},
     text::escaped,
@@ -11,13 +15,14 @@ use crate::{
 /// Bytes of the arguments text that are echoed.
 const ECHO_CAP: usize = 200;
 
-/// Arguments that are not one JSON object, and the object they may stand for.
+/// Arguments that are not one JSON object, what to do about it, and the object they may stand for.
 pub(crate) struct Malformed {
     pub(crate) error: ToolError,
+    pub(crate) step: &'static str,
     pub(crate) one_reading: Option<Map<String, Value>>,
 }
 
-/// Parses the arguments text of a call of `tool`. Blank text is the empty object: several providers send it for
+/// Parses the arguments text of a call of `tool`; what two readers could take differently is refused. Blank text is the empty object: several providers send it for
 /// a tool without parameters. Where the tool takes secrets, nothing of the text is echoed.
 pub(crate) fn decode(
     tool: &str,
@@ -27,31 +32,41 @@ pub(crate) fn decode(
     if raw.trim().is_empty() || raw.trim() == "null" {
         return Ok(Map::new());
     }
-    let (what, detail) = match serde_json::from_str::<Value>(raw) {
+    let (flaw, what, detail) = match strict::value(raw) {
         Ok(Value::Object(arguments)) => return Ok(arguments),
         Ok(other) => (
+            FlawKind::NotJson,
             format!(
                 "The arguments of tool \"{tool}\" are not a JSON object: got {}",
                 expected::got_with_type(&other, Some(schema.root()))
             ),
             "the arguments are JSON but not an object".to_owned(),
         ),
-        Err(cause) => {
-            let text = cause.to_string();
-            let reason = text.split(" at line ").next().unwrap_or(&text);
-            let place = match cause.line() {
-                0 | 1 => format!("column {}", cause.column()),
-                line => format!("line {line} column {}", cause.column()),
+        Err(Flaw { kind, reason, line, column }) => {
+            let place = match line {
+                0 | 1 => format!("column {column}"),
+                line => format!("line {line} column {column}"),
             };
+            let are = match kind {
+                FlawKind::NotJson => "are not valid JSON",
+                FlawKind::GivenTwice => "can be read in two ways",
+                FlawKind::TooManyDigits => "can't be taken without loss",
+            };
+            let got = if schema.has_secrets() { expected::NOT_SHOWN.into() } else { escaped(raw, ECHO_CAP) };
             (
-                format!(
-                    "The arguments of tool \"{tool}\" are not valid JSON: {reason} at {place}; got {}",
-                    if schema.has_secrets() { expected::NOT_SHOWN.into() } else { escaped(raw, ECHO_CAP) }
-                ),
-                format!("the arguments are not JSON: {reason} at {place}"),
+                kind,
+                format!("The arguments of tool \"{tool}\" {are}: {reason} at {place}; got {got}"),
+                format!("the arguments {are}: {reason} at {place}"),
             )
         }
     };
+    let step = match flaw {
+        FlawKind::NotJson => "Send all arguments again as one JSON object.",
+        FlawKind::GivenTwice => "Send all arguments again as one JSON object, each of them once.",
+        FlawKind::TooManyDigits => {
+            "Send all arguments again as one JSON object, with this number in quotes or with fewer digits."
+        }
+    };
     let error = ToolError::new(ToolErrorKind::MalformedArguments, detail).with_words(what);
-    Err(Box::new(Malformed { error, one_reading: one_reading(raw) }))
+    Err(Box::new(Malformed { error, step, one_reading: one_reading(raw) }))
 }

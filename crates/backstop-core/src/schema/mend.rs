@@ -4,7 +4,7 @@
 use jsonschema::JsonType;
 use serde_json::{Map, Value};
 
-use super::violation::pointer_token;
+use super::{strict, violation::pointer_token};
 
 /// One change that mends one problem.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +82,7 @@ pub(super) fn retyped(value: &Value, types: &[JsonType]) -> Option<Value> {
     let wants = |kind| types.contains(&kind);
     match value {
         Value::String(text) if !wants(JsonType::String) => {
-            let parsed: Value = serde_json::from_str(text.trim()).ok()?;
+            let parsed = strict::value(text.trim()).ok()?;
             let fits = match &parsed {
                 Value::Null => false,
                 Value::Bool(_) => wants(JsonType::Boolean),
@@ -108,16 +108,17 @@ pub(super) fn retyped(value: &Value, types: &[JsonType]) -> Option<Value> {
 /// commas before a closing bracket, single quotes where there are no double ones; or an object in a JSON string.
 pub(super) fn one_reading(raw: &str) -> Option<Map<String, Value>> {
     if let Ok(inner) = serde_json::from_str::<String>(raw) {
-        return serde_json::from_str(&inner).ok();
+        return strict::object(&inner);
     }
     let text = unfenced(raw.trim());
     let without_commas = without_trailing_commas(text);
-    let parse = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
-    parse(&without_commas).or_else(|| {
+    strict::object(&without_commas).or_else(|| {
         let single_only = !text.contains('"') && !text.contains('\\');
         // An apostrophe inside a word would end the string: then there is more than one reading.
         let quotes_pair = text.matches('\'').count().is_multiple_of(2) && !has_inner_apostrophe(text);
-        (single_only && quotes_pair).then(|| without_commas.replace('\'', "\"")).and_then(|text| parse(&text))
+        (single_only && quotes_pair)
+            .then(|| without_commas.replace('\'', "\""))
+            .and_then(|text| strict::object(&text))
     })
 }
 

@@ -10,6 +10,7 @@ mod expected;
 mod mend;
 mod problem;
 mod report;
+mod strict;
 mod violation;
 
 pub use coerce::ArgumentRules;
@@ -18,3 +19,4 @@ pub use violation::{Violation, place_in_words};
 
 pub(crate) use decode::decode;
 pub(crate) use report::{Subject, did_you_mean, invalid_arguments};
+pub(crate) use strict::object;

@@ -180,3 +180,93 @@ fn a_huge_text_is_echoed_in_part() {
         )
     );
 }
+
+/// Text that RFC 8259 leaves to the reader: what is wrong, and the next step.
+const TWO_WAYS: &[(&str, &str, &str)] = &[
+    (
+        r#"{"pattern":"a","pattern":"b"}"#,
+        "can be read in two ways: \"pattern\" is given twice at column 24",
+        "Send all arguments again as one JSON object, each of them once.",
+    ),
+    // Also with the same value, and in an object inside.
+    (
+        r#"{"pattern":"a","root":{"x":1,"y":[{"x":1,"x":1}]}}"#,
+        "can be read in two ways: \"x\" is given twice at column 44",
+        "Send all arguments again as one JSON object, each of them once.",
+    ),
+    // The same name written in two ways.
+    (
+        "{\"pattern\":\"a\",\n\"p\\u0061ttern\":\"b\"}",
+        "can be read in two ways: \"pattern\" is given twice at line 2 column 14",
+        "Send all arguments again as one JSON object, each of them once.",
+    ),
+    (
+        r#"{"pattern":"9,18446744073709551617","root":[-1.5, 18446744073709551617]}"#,
+        "can't be taken without loss: a number has more digits than can be kept at column 51",
+        "Send all arguments again as one JSON object, with this number in quotes or with fewer digits.",
+    ),
+    (
+        "{\"pattern\":\n -9223372036854775809}",
+        "can't be taken without loss: a number has more digits than can be kept at line 2 column 2",
+        "Send all arguments again as one JSON object, with this number in quotes or with fewer digits.",
+    ),
+    (
+        r#"{"pattern":1e400}"#,
+        "are not valid JSON: number out of range at column 16",
+        "Send all arguments again as one JSON object.",
+    ),
+    (
+        r#"{"pattern":"half \ud83d"}"#,
+        "are not valid JSON: unexpected end of hex escape at column 24",
+        "Send all arguments again as one JSON object.",
+    ),
+    (
+        r#"{"pattern":"half \ud83d here"}"#,
+        "are not valid JSON: unexpected end of hex escape at column 24",
+        "Send all arguments again as one JSON object.",
+    ),
+    (
+        r#"{"pattern":"\ude00"}"#,
+        "are not valid JSON: lone leading surrogate in hex escape at column 18",
+        "Send all arguments again as one JSON object.",
+    ),
+];
+
+#[test]
+fn what_two_readers_take_differently_is_refused() {
+    let mut wrong = Vec::new();
+    for (raw, what, step) in TWO_WAYS {
+        assert_eq!(refusal(grep(), raw).kind(), ToolErrorKind::MalformedArguments, "{raw}");
+        let echo = raw.replace('\\', "\\\\").replace('\n', "\\n");
+        let expected = format!("The arguments of tool \"grep\" {what}; got {echo}\n{step}");
+        let view = told(grep(), raw);
+        if view != expected {
+            wrong.push(format!("{expected}\n-- got --\n{view}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn whole_surrogate_pairs_and_numbers_that_keep_their_value_are_taken() {
+    let spec = || reading("take", json!({"type": "object"}));
+    let arguments = r#"{"a":"\ud83d\ude00","b":9007199254740993,"c":18446744073709551615,"d":100000000000000000000,"e":-9223372036854775808,"f":1.25e3}"#;
+    assert_eq!(
+        Value::from(received(spec(), arguments)).to_string(),
+        r#"{"a":"😀","b":9007199254740993,"c":18446744073709551615,"d":1e+20,"e":-9223372036854775808,"f":1250.0}"#
+    );
+}
+
+#[test]
+fn a_mend_is_never_read_where_a_name_stands_twice() {
+    let twice = "Send all arguments again as one JSON object, each of them once.";
+    let not_one = "Send all arguments again as one JSON object.";
+    for (raw, step) in [
+        (r#"{"pattern":"a","pattern":"b",}"#, twice),
+        (r#"{"pattern":"a",,"pattern":"b"}"#, not_one),
+        ("```json\n{\"pattern\":\"a\",\"pattern\":\"b\"}\n```", not_one),
+        (r#""{\"pattern\":\"a\",\"pattern\":\"b\"}""#, not_one),
+    ] {
+        assert_eq!(told(grep(), raw).lines().last(), Some(step), "{raw}");
+    }
+}
