@@ -7,9 +7,9 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use crate::{
-    call::ToolOutput,
     error::{Causes, ToolError},
     model::{ModelError, ModelReply},
+    output::{Part, ToolOutput},
 };
 
 /// What stands in place of a secret.
@@ -99,7 +99,26 @@ impl Redactor {
                 self.value(&mut value);
                 Ok(ToolOutput::Json(value))
             }
+            Ok(ToolOutput::Parts(parts)) => {
+                Ok(ToolOutput::Parts(parts.into_iter().map(|part| self.part(part)).collect()))
+            }
             Err(error) => Err(self.tool_error(error)),
+        }
+    }
+
+    /// A part of a result without secrets. The bytes of a blob stay: no model and no log reads them.
+    fn part(&self, part: Part) -> Part {
+        let text = |text: String| self.redact(&text).unwrap_or(text);
+        match part {
+            Part::Text { text: shown } => Part::Text { text: text(shown) },
+            Part::Json { mut value } => {
+                self.value(&mut value);
+                Part::Json { value }
+            }
+            Part::Blob { media_type, data, name } => Part::Blob { media_type, data, name: name.map(text) },
+            Part::Link { uri, name, media_type, size } => {
+                Part::Link { uri: text(uri), name: name.map(text), media_type, size }
+            }
         }
     }
 

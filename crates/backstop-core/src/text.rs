@@ -77,6 +77,29 @@ pub fn clean(text: &str) -> String {
     kept.trim().to_owned()
 }
 
+/// A number of bytes in words: `1 byte`, `700 bytes`, `2 KiB`, `1.5 MiB`.
+///
+/// # Example
+///
+/// ```
+/// use backstop_core::text::size;
+/// assert_eq!([size(1), size(1023), size(1024), size(1_600_000)], ["1 byte", "1023 bytes", "1 KiB", "1.5 MiB"]);
+/// ```
+pub fn size(bytes: usize) -> String {
+    const UNITS: [(usize, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match UNITS.iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => {
+            let tenths = bytes.saturating_mul(10) / unit;
+            match tenths % 10 {
+                0 => format!("{} {name}", tenths / 10),
+                tenth => format!("{}.{tenth} {name}", tenths / 10),
+            }
+        }
+        None if bytes == 1 => "1 byte".into(),
+        None => format!("{bytes} bytes"),
+    }
+}
+
 /// A duration in words: `30 seconds`, `1 second`, `250 milliseconds`, `2 minutes`.
 ///
 /// # Example

@@ -4,12 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{
-    call::{ToolOutput, ValidCall},
-    error::ToolError,
-    id::RunId,
-    spec::ToolSpec,
-};
+use crate::{call::ValidCall, error::ToolError, id::RunId, output::ToolOutput, spec::ToolSpec};
 
 /// A source of tools with one connection, one credential and one lifetime.
 ///

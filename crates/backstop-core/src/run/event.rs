@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    call::ToolOutput,
     error::ToolError,
     id::{CallId, RunId, Timestamp},
     message::Message,
     model::{ModelError, ModelReply},
+    output::ToolOutput,
 };
 
 /// What happened. Payloads are shared, so an event is cheap to clone.
@@ -142,7 +142,7 @@ mod tool_result {
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use crate::{call::ToolOutput, error::ToolError};
+    use crate::{error::ToolError, output::ToolOutput};
 
     #[derive(Serialize)]
     #[serde(rename_all = "snake_case")]

@@ -7,9 +7,9 @@ use super::{
     call_state::{CallState, FailureFacts, Reconciling, Settled, Turn},
 };
 use crate::{
-    call::ToolOutput,
     error::{Applied, ToolError, ToolErrorKind},
     message::ResultContent,
+    output::ToolOutput,
     policy::{reconciled_note, served_by_note},
 };
 
@@ -93,6 +93,7 @@ impl Run {
 fn says_applied(output: &ToolOutput) -> Option<bool> {
     Some(match output {
         ToolOutput::Text(text) => !text.trim().is_empty(),
+        ToolOutput::Parts(_) => !output.whole_text().trim().is_empty(),
         ToolOutput::Json(value) => match value {
             Value::Null => false,
             Value::Bool(applied) => *applied,

@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 use super::Limits;
-use crate::call::{RawArguments, ToolOutput};
+use crate::{call::RawArguments, output::ToolOutput};
 
 /// What a call is compared by: its name and its arguments, whatever the order of their keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -107,6 +107,7 @@ impl Repeats {
         match output {
             ToolOutput::Text(text) => (0u8, text).hash(&mut hasher),
             ToolOutput::Json(value) => hash_value(value, &mut hasher),
+            ToolOutput::Parts(_) => hash_value(&output.to_value(), &mut hasher),
         }
         let result = hasher.finish();
         let seen = self.0.entry(key).or_default();

@@ -7,10 +7,10 @@ use super::{
     call_state::{CallState, FailureFacts, Reconciling, Settled, Turn},
 };
 use crate::{
-    call::ToolOutput,
     error::{Applied, OperatorView, ToolError, ToolErrorKind, ViewFacts},
     id::Reference,
     message::ResultContent,
+    output::ToolOutput,
     policy::{Budget, Decision, Failure, explain, stop_message, substitute_note},
     spec::Effect,
     text,

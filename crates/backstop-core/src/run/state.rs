@@ -10,11 +10,11 @@ use super::{
     repeats::Repeats,
 };
 use crate::{
-    call::ToolOutput,
     error::{OperatorView, ToolError, ToolErrorKind},
     id::{CallId, RunId, Seed, Timestamp},
     message::{Message, ResultContent, Transcript, check_pairing},
     model::{ModelError, ModelErrorKind, Usage},
+    output::ToolOutput,
     policy::Backoff,
 };
 

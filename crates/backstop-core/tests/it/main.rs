@@ -20,6 +20,7 @@ mod explained;
 mod golden;
 mod kit;
 mod names;
+mod outputs;
 mod properties;
 mod ride;
 mod rules;
