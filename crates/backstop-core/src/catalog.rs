@@ -141,7 +141,8 @@ impl Catalog {
     /// A tool's name is the toolset's prefix and its own name. Where two toolsets clash, all but the first get
     /// their toolset's name in front. What providers do not take in a name becomes `_`, and a name that is too
     /// long or taken by then ends in a hash of the original, so it is the same on every start. A tool without a
-    /// name or with a schema that can't be used is left out and reported; it never takes the others along.
+    /// name, with one that its toolset gave before, or with a schema that can't be used is left out and reported;
+    /// it never takes the others along.
     pub fn build(sources: Vec<CatalogSource>) -> (Self, Vec<CatalogProblem>) {
         let mut catalog = Self::default();
         let mut problems = Vec::new();
@@ -155,6 +156,8 @@ impl Catalog {
                 .map(|(spec, _)| format!("{}{}", source.prefix, spec.name))
                 .filter(|name| fit(name) == *name)
                 .collect();
+            // A toolset is called by its own names: of two equal ones it could not tell which is meant.
+            let mut own_names = HashSet::new();
             for (spec, policy) in source.tools {
                 let problem = |reason: String| CatalogProblem {
                     toolset: source.toolset.clone(),
@@ -163,6 +166,10 @@ impl Catalog {
                 };
                 if spec.name.trim().is_empty() {
                     problems.push(problem("it has no name".into()));
+                    continue;
+                }
+                if !own_names.insert(spec.name.clone()) {
+                    problems.push(problem("the toolset has two tools of this name".into()));
                     continue;
                 }
                 if catalog.entries.len() >= TOOLS_CAP {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{
     expected::has_secrets,
-    problem::{Problem, problems_of},
+    problem::{Problem, problems_of, without_implied},
 };
 
 /// Bytes of one schema at most.
@@ -112,7 +112,7 @@ impl CompiledSchema {
             order.iter().position(|name| *name == first).unwrap_or(order.len())
         });
         problems.dedup_by(|a, b| a.pointer == b.pointer && a.fault == b.fault);
-        problems
+        without_implied(problems)
     }
 }
 

@@ -107,6 +107,28 @@ pub(super) fn problems_of(
     }
 }
 
+/// Leaves out that a value is of another type where the values there are say it too, and keeps the mend.
+pub(super) fn without_implied(problems: Vec<Problem>) -> Vec<Problem> {
+    let lists_values = |problem: &Problem| matches!(problem.keyword, "enum" | "const");
+    let mut kept: Vec<Problem> = Vec::with_capacity(problems.len());
+    for problem in problems {
+        let same = kept.iter_mut().find(|other| {
+            other.pointer == problem.pointer
+                && ((lists_values(other) && problem.keyword == "type")
+                    || (other.keyword == "type" && lists_values(&problem)))
+        });
+        match same {
+            None => kept.push(problem),
+            Some(other) if lists_values(other) => other.mend = other.mend.take().or(problem.mend),
+            Some(other) => {
+                let mend = problem.mend.clone().or(other.mend.take());
+                *other = Problem { mend, ..problem };
+            }
+        }
+    }
+    kept
+}
+
 /// The schema that holds the keyword which was not met.
 fn owner_schema<'a>(root: &'a Value, error: &ValidationError<'_>) -> Option<&'a Value> {
     let path = error.schema_path().as_str();

@@ -1,5 +1,7 @@
 //! Problems put into the fixed words: one line each, then one next step for all of them.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -149,7 +151,10 @@ fn order(tool: &str, problems: &[Problem]) -> String {
         }
     }
     let mut parts = renames;
-    for (places, verb) in [(corrected, "corrected"), (added, "added"), (removed, "removed")] {
+    for (mut places, verb) in [(corrected, "corrected"), (added, "added"), (removed, "removed")] {
+        // Several rules may not be met by one value.
+        let mut named = HashSet::new();
+        places.retain(|place| named.insert(place.clone()));
         if !places.is_empty() {
             parts.push(format!("{} {verb}", and(&places)));
         }

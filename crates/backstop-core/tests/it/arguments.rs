@@ -307,6 +307,39 @@ fn a_mended_call_that_is_too_long_is_not_spelled_out() {
 }
 
 #[test]
+fn a_value_of_another_type_that_is_none_of_those_allowed_is_one_problem() {
+    let level = json!({"type": "integer", "enum": [1, 5, 10]});
+    let spec = || reading("t", object(json!({"level": level}), &["level"]));
+    let line = "Invalid value for parameter \"level\" of tool \"t\": must be one of 1, 5, 10; got";
+    assert_eq!(
+        told(spec(), r#"{"level":"high"}"#),
+        format!("{line} \"high\"\nCall t again with \"level\" corrected.")
+    );
+    assert_eq!(
+        told(spec(), r#"{"level":"5"}"#),
+        format!("{line} \"5\"\nCall it again with: t {{\"level\":5}}")
+    );
+    // What only the type mends is kept as well.
+    let on = json!({"enum": [true], "type": "boolean"});
+    assert_eq!(
+        told(reading("t", object(json!({"on": on}), &["on"])), r#"{"on":"true"}"#),
+        "Invalid value for parameter \"on\" of tool \"t\": must be true; got \"true\"\n\
+         Call it again with: t {\"on\":true}"
+    );
+}
+
+#[test]
+fn a_value_with_several_problems_is_named_once_in_the_order() {
+    let code = json!({"type": "string", "minLength": 4, "pattern": "^[A-Z]+$"});
+    assert_eq!(
+        told(reading("t", object(json!({"code": code}), &["code"])), r#"{"code":"ab"}"#),
+        "Invalid value for parameter \"code\" of tool \"t\": must have at least 4 characters; got \"ab\"\n\
+         Invalid value for parameter \"code\" of tool \"t\": must match the pattern ^[A-Z]+$; got \"ab\"\n\
+         Call t again with \"code\" corrected."
+    );
+}
+
+#[test]
 fn defaults_and_required_constants_are_put_in_where_nothing_was_said() {
     let schema = || {
         json!({
