@@ -4,3 +4,4 @@
 
 mod invariants;
 mod load;
+mod tables;

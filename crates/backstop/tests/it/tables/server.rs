@@ -1,0 +1,120 @@
+//! A loopback server that answers each request as a test says.
+
+use std::sync::{Arc, LazyLock, Mutex};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
+
+/// What is done with one request.
+#[derive(Clone)]
+pub(super) enum Answer {
+    /// This answer: status, media type, body.
+    Whole(&'static str, &'static str, String),
+    /// The end of the connection.
+    Cut,
+    /// Nothing, for ever.
+    Silence,
+}
+
+impl Answer {
+    /// JSON.
+    pub(super) fn json(status: &'static str, body: impl Into<String>) -> Self {
+        Self::Whole(status, "application/json", body.into())
+    }
+
+    /// Plain text of a call that worked.
+    pub(super) fn text(body: impl Into<String>) -> Self {
+        Self::Whole("200 OK", "text/plain", body.into())
+    }
+}
+
+/// Making a client takes long, and one is enough.
+pub(super) fn client() -> reqwest::Client {
+    static CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| backstop::http_client().unwrap());
+    CLIENT.clone()
+}
+
+type Answers = dyn Fn(&str, &Value) -> Answer + Send + Sync;
+
+pub(super) struct Server {
+    pub(super) url: String,
+    bodies: Arc<Mutex<Vec<Value>>>,
+    _running: JoinSet<()>,
+}
+
+impl Server {
+    /// Answers by path and JSON body; no body counts as `{}`.
+    pub(super) async fn start(answers: impl Fn(&str, &Value) -> Answer + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let bodies = Arc::new(Mutex::new(Vec::new()));
+        let mut running = JoinSet::new();
+        running.spawn(serve(listener, Arc::new(answers), Arc::clone(&bodies)));
+        Self { url, bodies, _running: running }
+    }
+
+    /// Gives these answers, one after the other.
+    pub(super) async fn in_order(answers: Vec<Answer>) -> Self {
+        let rest = Mutex::new(answers.into_iter());
+        Self::start(move |_, _| rest.lock().unwrap().next().unwrap_or(Answer::Cut)).await
+    }
+
+    /// The bodies of all requests.
+    pub(super) fn bodies(&self) -> Vec<Value> {
+        self.bodies.lock().unwrap().clone()
+    }
+}
+
+async fn serve(listener: TcpListener, answers: Arc<Answers>, bodies: Arc<Mutex<Vec<Value>>>) {
+    let mut connections = JoinSet::new();
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        connections.spawn(answer(stream, Arc::clone(&answers), Arc::clone(&bodies)));
+    }
+}
+
+async fn answer(mut stream: TcpStream, answers: Arc<Answers>, bodies: Arc<Mutex<Vec<Value>>>) {
+    let Some((path, body)) = read(&mut stream).await else { return };
+    bodies.lock().unwrap().push(body.clone());
+    match answers(&path, &body) {
+        Answer::Whole(status, media, body) => {
+            let length = body.len();
+            let head = format!(
+                "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-type: {media}\r\ncontent-length: {length}\r\n\r\n"
+            );
+            let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
+            let _ = stream.shutdown().await;
+        }
+        Answer::Cut => {}
+        Answer::Silence => std::future::pending().await,
+    }
+}
+
+/// The path and the body of one request.
+async fn read(stream: &mut TcpStream) -> Option<(String, Value)> {
+    let mut bytes = Vec::new();
+    let end = loop {
+        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            break end + 4;
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let length =
+        head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    while bytes.len() < end + length.unwrap_or(0) {
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+    let path = head.split(' ').nth(1)?.to_owned();
+    let body = &bytes[end..];
+    let body = if body.is_empty() { json!({}) } else { serde_json::from_slice(body).unwrap() };
+    Some((path, body))
+}
