@@ -1,12 +1,11 @@
 //! One endpoint, and where the arguments of its calls go.
 
-use std::{collections::HashSet, fmt};
+use std::collections::HashSet;
 
 use backstop_core::{Effect, ToolError, ToolSpec};
 use reqwest::{Method, header::HeaderName};
-use serde_json::Value;
 
-use super::template::Template;
+use super::{BodyForm, Parameter, Place, template::Template};
 
 /// Headers that belong to the connection or the message, and that no argument may set.
 const RESERVED: [&str; 10] = [
@@ -22,67 +21,6 @@ const RESERVED: [&str; 10] = [
     "upgrade",
 ];
 
-/// Where a parameter goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Place {
-    /// Into the `{placeholder}` of the path; arrays are joined by commas.
-    Path,
-    /// Into the query; arrays repeat the key.
-    Query,
-    /// Into a header; arrays are joined by commas.
-    Header,
-    /// A property of the JSON object that is the body.
-    Body,
-}
-
-/// One parameter of an endpoint. `Debug` does not show a constant, which may be a secret.
-#[derive(Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Parameter {
-    /// The name of the argument.
-    pub name: String,
-    /// The name on the wire.
-    pub wire_name: String,
-    /// Where it goes.
-    pub place: Place,
-    /// What is sent instead of an argument.
-    pub constant: Option<Value>,
-}
-
-impl fmt::Debug for Parameter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parameter")
-            .field("name", &self.name)
-            .field("wire_name", &self.wire_name)
-            .field("place", &self.place)
-            .field("constant", &self.constant.as_ref().map(|_| "…"))
-            .finish()
-    }
-}
-
-impl Parameter {
-    /// A parameter that has the same name as its argument.
-    pub fn new(name: impl Into<String>, place: Place) -> Self {
-        let name = name.into();
-        Self { wire_name: name.clone(), name, place, constant: None }
-    }
-
-    /// Sets the name on the wire.
-    #[must_use]
-    pub fn wire_name(mut self, name: impl Into<String>) -> Self {
-        self.wire_name = name.into();
-        self
-    }
-
-    /// Sends this value always: no argument of the model replaces it.
-    #[must_use]
-    pub fn constant(mut self, value: impl Into<Value>) -> Self {
-        self.constant = Some(value.into());
-        self
-    }
-}
-
 /// One endpoint as a tool.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -96,6 +34,10 @@ pub struct Endpoint {
     pub path: String,
     /// Where the arguments go; an argument without a parameter is not sent.
     pub parameters: Vec<Parameter>,
+    /// How the parameters of the body are written.
+    pub body: BodyForm,
+    /// Content types that answers are declared to have; empty where nothing is declared.
+    pub answers: Vec<String>,
     /// Whether the idempotency key of the call is sent, because the service honours it.
     pub sends_idempotency_key: bool,
 }
@@ -103,13 +45,28 @@ pub struct Endpoint {
 impl Endpoint {
     /// An endpoint without parameters.
     pub fn new(spec: ToolSpec, method: Method, path: impl Into<String>) -> Self {
-        Self { spec, method, path: path.into(), parameters: Vec::new(), sends_idempotency_key: false }
+        Self {
+            spec,
+            method,
+            path: path.into(),
+            parameters: Vec::new(),
+            body: BodyForm::default(),
+            answers: Vec::new(),
+            sends_idempotency_key: false,
+        }
     }
 
     /// Adds a parameter.
     #[must_use]
     pub fn parameter(mut self, parameter: Parameter) -> Self {
         self.parameters.push(parameter);
+        self
+    }
+
+    /// Sets how the parameters of the body are written.
+    #[must_use]
+    pub fn body(mut self, form: BodyForm) -> Self {
+        self.body = form;
         self
     }
 
@@ -150,7 +107,7 @@ impl Endpoint {
             let wire = parameter.wire_name.as_str();
             let key = match parameter.place {
                 Place::Header => wire.to_ascii_lowercase(),
-                Place::Path | Place::Query | Place::Body => wire.to_owned(),
+                Place::Path | Place::Query | Place::Cookie | Place::Body => wire.to_owned(),
             };
             if wire.is_empty() || !taken.insert((parameter.place, key.clone())) {
                 return fail(format!("parameter `{wire}` is there twice, or has no name"));
@@ -165,7 +122,7 @@ impl Endpoint {
                 Place::Header if RESERVED.contains(&key.as_str()) => {
                     return fail(format!("header `{wire}` can't be set by a parameter"));
                 }
-                Place::Path | Place::Header | Place::Query | Place::Body => {}
+                Place::Path | Place::Header | Place::Query | Place::Cookie | Place::Body => {}
             }
         }
         match template.names().find(|name| !taken.contains(&(Place::Path, (*name).to_owned()))) {
@@ -231,15 +188,6 @@ mod tests {
         ] {
             assert!(bad.check().is_err(), "{bad:?}");
         }
-    }
-
-    #[test]
-    fn a_constant_that_may_be_a_secret_is_not_shown() {
-        let shown = format!("{:?}", Parameter::new("key", Place::Query).constant("hunter2"));
-        assert_eq!(
-            shown,
-            r#"Parameter { name: "key", wire_name: "key", place: Query, constant: Some("…") }"#
-        );
     }
 
     #[test]

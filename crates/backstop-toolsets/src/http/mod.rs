@@ -15,6 +15,7 @@ mod body;
 mod config;
 mod endpoint;
 mod media;
+mod parameter;
 mod request;
 mod response;
 mod retry_after;
@@ -26,7 +27,8 @@ mod value;
 mod words;
 
 pub use config::{Auth, HttpConfig};
-pub use endpoint::{Endpoint, Parameter, Place};
+pub use endpoint::Endpoint;
+pub use parameter::{BodyForm, Parameter, Place, Style};
 pub use reqwest::Method;
 pub use status::failure_of;
 pub use toolset::HttpToolset;
