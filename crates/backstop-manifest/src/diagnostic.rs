@@ -222,6 +222,10 @@ pub mod code {
         USELESS_RETRY = "useless-retry";
         /// Warning: a retry of a tool that changes something each time; it falls through.
         UNSAFE_RETRY = "unsafe-retry";
+        /// Warning: a call that finds out whether another took effect, and changes something itself.
+        UNSAFE_RECONCILE = "unsafe-reconcile";
+        /// Warning: tools that serve each other's calls.
+        CIRCLE = "use-tool-circle";
         /// Warning: more retries than the run has time or retries for.
         NO_ROOM = "no-room-for-retries";
         /// Warning: a secret written out.

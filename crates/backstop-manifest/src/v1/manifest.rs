@@ -157,7 +157,7 @@ impl Manifest {
         policy.timeout = settings.timeout;
         policy.arguments = settings.arguments.unwrap_or(self.arguments);
         policy.approve = settings.approve.unwrap_or(self.approve);
-        policy.reconcile = settings.reconcile;
+        policy.reconcile = settings.reconcile.map(|reconcile| reconcile.value);
         policy.strategies = self.strategies_for(toolset, tool);
         // An empty list is a list: it takes the place of what is declared above it.
         policy.strategies_are_all = true;

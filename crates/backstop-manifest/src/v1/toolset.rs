@@ -102,7 +102,7 @@ pub struct ToolSettings {
     /// Whether a person must allow its calls.
     pub approve: Option<Approve>,
     /// The call that finds out whether a call of it took effect whose reply was lost.
-    pub reconcile: Option<Reconcile>,
+    pub reconcile: Option<Spanned<Reconcile>>,
     /// A tool of the same toolset that finds a valid argument.
     pub find_with: Option<String>,
     /// A tool of the same toolset that shows whether a call took effect.
@@ -298,7 +298,7 @@ pub(super) fn settings_of(fields: &Fields<'_>, names: Option<&[String]>) -> Tool
         fallback: fields.get("fallback").and_then(fallback),
         arguments: fields.get("arguments").and_then(arguments),
         approve: fields.get("approve").and_then(approve),
-        reconcile: fields.get("reconcile").and_then(reconcile),
+        reconcile: fields.get("reconcile").and_then(|at| Some(Spanned::new(reconcile(at)?, at.span()))),
         find_with: other("find_with"),
         check_with: other("check_with"),
         ..ToolSettings::default()

@@ -48,7 +48,7 @@ approve: mutating
 toolsets:
   a:
     approve: never
-    http: {{ base_url: 'http://h', endpoints: {{ a: {{ path: /a }}, b: {{ path: /b, approve: always, reconcile: {{ tool: a, arguments: {{ id: '{{id}}' }} }} }} }} }}
+    http: {{ base_url: 'http://h', endpoints: {{ a: {{ path: '/a/{{id}}', parameters: {{ id: {{}} }} }}, b: {{ path: '/b/{{id}}', method: POST, parameters: {{ id: {{}} }}, approve: always, reconcile: {{ tool: a, arguments: {{ id: '{{id}}' }} }} }} }} }}
   c:
     http: {{ base_url: 'http://h', endpoints: {{ c: {{ path: /c }} }} }}
 "

@@ -50,6 +50,8 @@ fn texts() -> Vec<String> {
         strategy("{when: {kind: timeout, class: answer}, stop: {}}"),
         strategy("{when: {kind: not_found}, retry: {}}"),
         endpoints("{a: {path: /a, method: POST, fallback: [{retry: {}}]}}"),
+        endpoints("{a: {path: /a, method: POST, reconcile: {tool: b}}, b: {path: /b, method: POST}}"),
+        endpoints("{a: {path: /a, fallback: [{use_tool: {tool: a}}]}}"),
         with("limits: {retries: 1}\nfallback: [{retry: {max: 2}}]\n"),
         toolset("{http: {base_url: 'http://h', auth: {bearer: hunter2}, endpoints: {a: {path: /a}}}}"),
         toolset("{http: {base_url: 'http://h', endpoints: {}}}"),

@@ -155,7 +155,15 @@ fallback:
 #[test]
 fn another_tool_is_named_with_the_arguments_that_it_gets() {
     let text = with(
-        r#"fallback: [{use_tool: {tool: archive, arguments: {text: "{query}", limit: 3}}}, {retry: {max: 0}}]"#,
+        r#"fallback: [{use_tool: {tool: archive, arguments: {text: "{query}", limit: 3}}}, {retry: {max: 0}}]
+toolsets:
+  s:
+    http:
+      base_url: http://h
+      endpoints:
+        find: {path: /a, parameters: {query: {type: string}}}
+        archive: {path: /b, parameters: {text: {type: string}, limit: {type: integer}}}
+"#,
     );
     let fallback = good(&text).fallback.unwrap();
     let serde_json::Value::Object(arguments) = json!({"text": "{query}", "limit": 3}) else { panic!() };
@@ -343,4 +351,53 @@ fn what_is_called_shadowed_is_shadowed() {
         }
     }
     assert!(shadowed > 60, "{shadowed}");
+}
+
+#[test]
+fn tools_that_stand_in_are_checked_against_those_there_are() {
+    insta::assert_snapshot!(problems(&with(
+        r#"toolsets:
+  bank:
+    prefix: b_
+    tools:
+      pay: {reconcile: {tool: find_payment, arguments: {ref: "{id}"}}}
+    http:
+      base_url: http://h
+      endpoints:
+        pay:
+          method: POST
+          path: /p
+          parameters: {id: {type: string, required: true}, cents: {type: integer, required: true}}
+          fallback:
+            - {when: {kind: rate_limited}, use_tool: {tool: tranfser, arguments: {reference: "{id}"}}}
+            - {when: {kind: conflict}, use_tool: {tool: b_transfer, arguments: {reference: "{idd}", note: x}}}
+            - {when: {kind: not_found}, use_tool: {tool: get}}
+        transfer:
+          method: POST
+          path: /t
+          parameters: {reference: {type: string, required: true}, cents: {type: integer, required: true}}
+        find_payment: {path: "/p/{id}", parameters: {id: {type: string}}, reconcile: {tool: refund}}
+        refund: {method: POST, path: /r, parameters: {id: {type: string}}}
+        get: {path: /g}
+  other: {http: {base_url: http://h, endpoints: {get: {path: /g}}}}
+"#
+    )));
+}
+
+#[test]
+fn tools_that_serve_each_other_in_a_circle_are_told_once() {
+    insta::assert_snapshot!(problems(&with(
+        r#"toolsets:
+  s:
+    http:
+      base_url: http://h
+      endpoints:
+        a: {path: /a, fallback: [{when: {kind: timeout}, use_tool: {tool: b}}]}
+        b: {path: /b, fallback: [{when: {tools: [other], kind: timeout}, use_tool: {tool: a}}, {use_tool: {tool: c}}]}
+        c: {path: /c, fallback: [{use_tool: {tool: a}}]}
+        alone: {path: /d, fallback: [{use_tool: {tool: alone}}]}
+        into: {path: /e, fallback: [{use_tool: {tool: a}}]}
+fallback: [{use_tool: {tool: a}}]
+"#
+    )));
 }

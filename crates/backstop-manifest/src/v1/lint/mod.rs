@@ -4,6 +4,7 @@
 
 mod reach;
 mod retry;
+mod stand_in;
 
 use backstop_core::{
     Action, Effect, ErrorClass, Reference, Strategy, ToolError, ToolErrorKind, error::ViewFacts, text,
@@ -40,7 +41,9 @@ pub(super) fn lint(manifest: &Manifest, problems: &Problems) {
         retry::room(manifest, fallback, &tools, problems);
         tool_names(manifest, fallback, level, problems);
         instructions(fallback, &tools, problems);
+        stand_in::serving(manifest, fallback, level, &tools, problems);
     }
+    stand_in::reconciling(manifest, problems);
 }
 
 fn levels(manifest: &Manifest) -> Vec<(&Fallback, Level<'_>)> {
