@@ -248,6 +248,8 @@ pub mod code {
         QUICKAPPS_CHANGED = "quickapps-changed";
         /// Warning: a name of a QuickApps manifest that can't be used as it is.
         QUICKAPPS_RENAMED = "quickapps-renamed";
+        /// Warning: a toolset or a tool of a QuickApps manifest that is switched off.
+        QUICKAPPS_DISABLED = "quickapps-disabled";
         /// Warning: fields of a QuickApps manifest that are only a preview.
         QUICKAPPS_PREVIEW = "quickapps-preview";
     }

@@ -39,3 +39,9 @@ pub(super) fn renamed(at: &At<'_>, what: &str, from: &str, to: &str) {
     let message = format!("the {what} `{from}` is called `{to}` here");
     at.report(Diagnostic::warning(code::QUICKAPPS_RENAMED, message));
 }
+
+/// Something is switched off: it is not part of the agent, and not of a migrated manifest.
+pub(super) fn disabled(at: &At<'_>, what: &str) {
+    let message = format!("the {what} is switched off, so it is left out");
+    at.report_key(Diagnostic::warning(code::QUICKAPPS_DISABLED, message));
+}

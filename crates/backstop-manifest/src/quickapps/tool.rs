@@ -6,7 +6,7 @@ use super::{
     fallback::fallback,
     name,
     parameter::{Parameter, Place, parameter},
-    report::{all_unsupported, unsupported},
+    report::{all_unsupported, disabled, unsupported},
     url::{Address, address},
 };
 use crate::reader::{At, Fields};
@@ -52,7 +52,8 @@ pub(super) struct Endpoint<'c> {
 /// Reads a tool; `None` where it is left out, which is reported.
 pub(super) fn tool<'c>(at: &At<'c>, credentials: &Credentials, toolset: &str) -> Option<Endpoint<'c>> {
     let fields = at.fields_leniently(KEYS)?;
-    if fields.boolean("enabled") == Some(false) {
+    if let Some(at) = fields.get("enabled").filter(|at| at.boolean() == Some(false)) {
+        disabled(at, "tool");
         return None;
     }
     let kind = fields.get("type").and_then(At::text).unwrap_or_default();

@@ -4,7 +4,7 @@ use super::{
     credential::Credentials,
     draft::{Data, Draft},
     name,
-    report::{all_unsupported, renamed, unsupported},
+    report::{all_unsupported, disabled, renamed, unsupported},
     tool::{Endpoint, tool},
 };
 use crate::{
@@ -60,7 +60,8 @@ pub(super) fn toolset(at: &At<'_>, credentials: &Credentials, names: &mut Names)
         return Vec::new();
     };
     let Some(kind) = kind_at.one_of(KINDS) else { return Vec::new() };
-    if given("enabled").and_then(At::boolean) == Some(false) {
+    if let Some(at) = given("enabled").filter(|at| at.boolean() == Some(false)) {
+        disabled(at, "toolset");
         return Vec::new();
     }
     if !kind.is_empty() {

@@ -59,6 +59,7 @@ fn texts() -> Vec<String> {
         with("limits: {wall_clock: 10s, tool_timeout: 20s}\n"),
         strategy("{when: {case_sensitive: true}, stop: {}}"),
         quickapps("hooks: [x]"),
+        quickapps("tool_sets: [{type: mcp, enabled: false}]"),
         quickapps(
             "tool_sets: [{type: rest-api, name: S!, tools: [{TOOL, fallback_configuration: {strategies: [{type: stop}]}}]}]",
         ),

@@ -1,8 +1,8 @@
 //! Everything that is said about a manifest, each with its place.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{app, problems, rest, tool};
+use super::{app, load, problems, projection, rest, tool};
 
 #[test]
 fn whatever_has_no_counterpart_is_named() {
@@ -126,4 +126,103 @@ fn a_key_in_the_body_needs_a_body() {
         json!([{"type": "rest-api", "name": "s", "authorization": auth, "tools": [tool("a", json!({}))]}]),
     );
     insta::assert_snapshot!(problems(&text));
+}
+
+/// A manifest with every field that QuickApps documents.
+const EVERY_FIELD: &str = include_str!("every_field.json");
+
+/// The places of all keys that are fields: the names of parameters, variables and languages are up to the writer.
+fn fields(value: &Value, path: &[String], found: &mut Vec<Vec<String>>) {
+    let below = |key: &str| [path, &[key.to_owned()]].concat();
+    match value {
+        Value::Object(object) => {
+            let free = path.last().is_some_and(|last| {
+                [
+                    "properties",
+                    "variables",
+                    "override",
+                    "arguments",
+                    "media_type_substitution",
+                    "configuration",
+                ]
+                .contains(&last.as_str())
+            });
+            for (key, value) in object {
+                if !free {
+                    found.push(below(key));
+                }
+                fields(value, &below(key), found);
+            }
+        }
+        Value::Array(items) => {
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(index, item)| fields(item, &below(&index.to_string()), found));
+        }
+        _ => {}
+    }
+}
+
+fn misspelt(value: &Value, path: &[String]) -> Value {
+    let [key, rest @ ..] = path else { return value.clone() };
+    match value {
+        Value::Object(object) => Value::Object(
+            object
+                .iter()
+                .map(|(name, value)| match (name == key, rest.is_empty()) {
+                    (true, true) => (format!("zz{name}"), value.clone()),
+                    (true, false) => (name.clone(), misspelt(value, rest)),
+                    (false, _) => (name.clone(), value.clone()),
+                })
+                .collect(),
+        ),
+        Value::Array(items) => {
+            let index: usize = key.parse().unwrap();
+            let change =
+                |(at, item): (usize, &Value)| if at == index { misspelt(item, rest) } else { item.clone() };
+            Value::Array(items.iter().enumerate().map(change).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn no_field_vanishes_without_a_word() {
+    let whole: Value = serde_json::from_str(EVERY_FIELD).unwrap();
+    // What is said about it, and what it comes to.
+    let read = |value: &Value| -> (Vec<(String, String)>, Option<String>) {
+        let (manifest, problems) = load(&value.to_string());
+        let said = problems.into_iter().map(|problem| (problem.path, problem.message)).collect();
+        (said, manifest.as_ref().map(projection))
+    };
+    let before = read(&whole);
+    let left_out: Vec<&str> =
+        before.0.iter().map(|(at, _)| at.strip_suffix(".enabled").unwrap_or(at)).collect();
+    let mut found = Vec::new();
+    fields(&whole, &[], &mut found);
+    assert!(found.len() > 150, "{}", found.len());
+    let mut silent = Vec::new();
+    for path in &found {
+        // What stands in a part that is left out as a whole goes with it.
+        let dotted = path.iter().fold(String::new(), |dotted, key| match key.parse::<usize>() {
+            Ok(index) => format!("{dotted}[{index}]"),
+            Err(_) if dotted.is_empty() => key.clone(),
+            Err(_) => format!("{dotted}.{key}"),
+        });
+        let named = left_out.iter().any(|at| {
+            dotted.strip_prefix(at).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        });
+        if !named && read(&misspelt(&whole, path)) == before {
+            silent.push(dotted);
+        }
+    }
+    // The arguments are an object and a constant is what it is, whatever the type says.
+    let function = "tool_sets[0].tools[0].open_ai_tool.function.parameters";
+    assert_eq!(silent, [format!("{function}.type"), format!("{function}.properties.fixed.type")]);
+}
+
+#[test]
+fn every_documented_field_is_read_or_named() {
+    insta::assert_snapshot!(problems(EVERY_FIELD));
 }
