@@ -5,6 +5,7 @@
 //! and read the same on each unless the row gives a reason.
 
 mod arguments;
+mod cases;
 mod constraints;
 mod executor;
 mod faults;
