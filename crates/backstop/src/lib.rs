@@ -41,6 +41,7 @@ pub use backstop_runtime::*;
 pub use backstop_toolsets::{client::http_client, deployment, function, http};
 pub use load::{
     LoadError, ManifestFile, Overrides, agent_from_manifest, failure_of_status, read_manifest_text,
+    schema_notes,
 };
 
 /// The README and the book are compiled, and run where they can be, with the documentation examples.

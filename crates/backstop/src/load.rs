@@ -10,13 +10,14 @@ use backstop_core::{Model, ModelError, Redactor, ToolError, Toolset};
 use backstop_manifest::{
     Diagnostic, Environment, Manifest, SecretText,
     v1::{
-        self, ApiKeyPlace, CircuitBreaker, Constant, ModelConfig, ParameterPlace, ToolsetConfig, ToolsetKind,
+        self, ApiKeyPlace, CircuitBreaker, Constant, ModelConfig, ModelProfile, ParameterPlace,
+        ToolsetConfig, ToolsetKind,
     },
 };
 use backstop_runtime::{Agent, AgentBuilder, Breaker, BreakerLimits, BuildProblem, ToolsetOptions};
 use backstop_toolsets::{
     client::http_client,
-    deployment::{OpenAiConfig, OpenAiModel, ScriptError, ScriptedModel},
+    deployment::{OpenAiConfig, OpenAiModel, SchemaProfile, ScriptError, ScriptedModel, profile::SchemaNote},
     http::{Auth, Endpoint, HttpConfig, HttpToolset, Method, Parameter, Place, failure_of},
 };
 use secrecy::SecretString;
@@ -161,27 +162,17 @@ fn model(
     if let Some(text) = &overrides.script {
         return script(Path::new("script"), text);
     }
-    let base_url = overrides.base_url.as_deref().map(parse_url).transpose()?;
-    let (base_url, name, config) = match &manifest.model {
-        ModelConfig::OpenAi(config) => {
-            let base_url = base_url.unwrap_or_else(|| config.base_url.value.as_url().clone());
-            (base_url, overrides.model.clone().unwrap_or_else(|| config.name.value.clone()), Some(config))
-        }
-        ModelConfig::Scripted(config) => match (base_url, &overrides.model) {
-            (Some(base_url), Some(name)) => (base_url, name.clone(), None),
-            (None, None) => return script(&config.script.value, &read_capped(&config.script.value)?),
-            _ => {
-                let message =
-                    "the manifest's model is scripted: give both a base URL and a model name to replace it";
-                return Err(LoadError::Override(message.into()));
-            }
-        },
-        _ => return Err(LoadError::Override("this kind of model is not supported".into())),
+    let Some((base_url, name, config)) = server(manifest, overrides)? else {
+        let ModelConfig::Scripted(config) = &manifest.model else {
+            return Err(LoadError::Override("this kind of model is not supported".into()));
+        };
+        return script(&config.script.value, &read_capped(&config.script.value)?);
     };
     let mut made = OpenAiConfig::new(base_url, name, client.clone());
     let key = config.and_then(|config| config.api_key.as_ref()).or(overrides.api_key.as_ref());
     made.api_key = key.map(secret);
     if let Some(config) = config {
+        made.profile = config.profile.map_or(made.profile, profile);
         made.headers = headers(&config.headers);
         made.temperature = config.temperature;
         made.max_tokens = config.max_tokens;
@@ -189,6 +180,60 @@ fn model(
         made.stream = config.stream;
     }
     Ok(Arc::new(OpenAiModel::new(made)?))
+}
+
+/// Address, name and settings of the model server; none for a model that is scripted and not replaced.
+type Server<'a> = Option<(url::Url, String, Option<&'a v1::OpenAiModel>)>;
+
+fn server<'a>(manifest: &'a Manifest, overrides: &Overrides) -> Result<Server<'a>, LoadError> {
+    let base_url = overrides.base_url.as_deref().map(parse_url).transpose()?;
+    match &manifest.model {
+        ModelConfig::OpenAi(config) => {
+            let base_url = base_url.unwrap_or_else(|| config.base_url.value.as_url().clone());
+            let name = overrides.model.clone().unwrap_or_else(|| config.name.value.clone());
+            Ok(Some((base_url, name, Some(config))))
+        }
+        ModelConfig::Scripted(_) => match (base_url, &overrides.model) {
+            (Some(base_url), Some(name)) => Ok(Some((base_url, name.clone(), None))),
+            (None, None) => Ok(None),
+            _ => {
+                let message =
+                    "the manifest's model is scripted: give both a base URL and a model name to replace it";
+                Err(LoadError::Override(message.into()))
+            }
+        },
+        _ => Ok(None),
+    }
+}
+
+fn profile(declared: ModelProfile) -> SchemaProfile {
+    match declared {
+        ModelProfile::OpenAi => SchemaProfile::openai(),
+        ModelProfile::Gemini => SchemaProfile::gemini(),
+        ModelProfile::LlamaCpp => SchemaProfile::llama_cpp(),
+        // What is not known here is told the least.
+        _ => SchemaProfile::portable(),
+    }
+}
+
+/// What the model server is not told of the agent's tools, each with the name that the model knows. Calls are
+/// checked by it all the same.
+///
+/// # Errors
+///
+/// [`LoadError::Override`] when the overrides don't fit the manifest.
+pub fn schema_notes(
+    manifest: &Manifest,
+    overrides: &Overrides,
+    agent: &Agent,
+) -> Result<Vec<(String, SchemaNote)>, LoadError> {
+    if overrides.script.is_some() {
+        return Ok(Vec::new());
+    }
+    let Some((base_url, _, config)) = server(manifest, overrides)? else { return Ok(Vec::new()) };
+    let declared = config.and_then(|config| config.profile);
+    let profile = declared.map_or_else(|| SchemaProfile::of_address(&base_url), profile);
+    Ok(profile.notes(agent.catalog()))
 }
 
 fn parse_url(text: &str) -> Result<url::Url, LoadError> {

@@ -11,7 +11,7 @@ use backstop::{
 };
 use serde_json::{Value, json};
 
-use super::{Exit, complain, say, say_json, warn, with_causes};
+use super::{Exit, complain, say, say_json, schema_warnings, warn, with_causes};
 use crate::output::diagnostics;
 
 pub(crate) async fn run(files: &[PathBuf], json: bool, strict: bool) -> Result<Exit, Exit> {
@@ -44,7 +44,7 @@ struct Checked<'f> {
     diagnostics: Vec<Diagnostic>,
     /// What only shows when the file is read or the agent put together, and leaves no agent.
     fatal: Vec<String>,
-    /// The same, where it only leaves something out of the agent.
+    /// The same, where it only leaves something out of the agent, or of what its model is told.
     left_out: Vec<String>,
     tools: usize,
 }
@@ -66,6 +66,7 @@ async fn check(file: &Path) -> Checked<'_> {
             Ok((agent, problems)) => {
                 checked.tools = agent.catalog().entries().len();
                 checked.left_out.extend(problems.iter().map(|problem| with_causes(problem)));
+                checked.left_out.extend(schema_warnings(manifest, &agent));
             }
             Err(error) => checked.fatal.push(with_causes(&error)),
         }

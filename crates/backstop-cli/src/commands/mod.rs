@@ -20,6 +20,7 @@ use anstyle::{AnsiColor, Style};
 use backstop::{
     Agent, ManifestFile, Outcome, Overrides, agent_from_manifest,
     manifest::{Environment, Manifest, ProcessEnvironment, SecretText},
+    schema_notes,
 };
 
 use crate::{
@@ -140,6 +141,13 @@ pub(crate) async fn built(manifest: &Manifest, overrides: &Overrides) -> Result<
         warn(&with_causes(&problem));
     }
     Ok(agent)
+}
+
+/// What the manifest's model server is not told of the tools, a line each.
+pub(crate) fn schema_warnings(manifest: &Manifest, agent: &Agent) -> Vec<String> {
+    // Without overrides there are none that don't fit.
+    let notes = schema_notes(manifest, &Overrides::default(), agent).unwrap_or_default();
+    notes.iter().map(|(tool, note)| format!("tool `{tool}`: {note}")).collect()
 }
 
 /// An error and its causes in one line.

@@ -3,15 +3,17 @@
 use std::path::Path;
 
 use anstyle::Style;
+use backstop::{Overrides, manifest::ProcessEnvironment};
 use serde_json::{Value, json};
 
-use super::{Exit, agent, say, say_json};
-use crate::args::ModelFlags;
+use super::{Exit, built, manifest, say, say_json, schema_warnings, warn};
 
 pub(crate) async fn run(file: &Path, json: bool) -> Result<Exit, Exit> {
     const BOLD: Style = Style::new().bold();
     const DIM: Style = Style::new().dimmed();
-    let agent = agent(file, &ModelFlags::default()).await?;
+    let manifest = manifest(file, &ProcessEnvironment)?;
+    let agent = built(&manifest, &Overrides::default()).await?;
+    schema_warnings(&manifest, &agent).iter().for_each(|warning| warn(warning));
     let entries = agent.catalog().entries();
     if json {
         let tools: Vec<Value> = entries

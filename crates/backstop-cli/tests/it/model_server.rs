@@ -37,6 +37,34 @@ fn the_answer_is_what_the_server_streams() {
 }
 
 #[test]
+fn the_profile_says_how_tools_are_sent() {
+    let server = Server::always(answer(&["Hello"]));
+    let manifest = |profile: &str| {
+        format!(
+            "version: 1
+name: a
+model: {{ name: m, base_url: '{}/v1'{profile} }}
+toolsets:
+  shop:
+    http:
+      base_url: https://shop.example.test
+      endpoints:
+        find: {{ path: /orders, parameters: {{ id: {{ type: string, required: true, pattern: '^[A-Z]+$' }} }} }}
+",
+            server.url()
+        )
+    };
+    let sent = |profile: &str| {
+        let folder = Folder::new().with("backstop.yaml", manifest(profile));
+        let ended = folder.backstop(&ASK).run();
+        assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(0), "Hello\n", ""));
+        server.next().body["tools"][0]["function"]["parameters"]["properties"].clone()
+    };
+    assert_eq!(sent(""), json!({"id": {"type": "string", "pattern": "^[A-Z]+$"}}));
+    assert_eq!(sent(", profile: portable"), json!({"id": {"type": "string"}}));
+}
+
+#[test]
 fn usage_is_counted() {
     let server = Server::always(answer(&["Hello"]));
     let folder = Folder::new().with("backstop.yaml", talker(&server.url()));

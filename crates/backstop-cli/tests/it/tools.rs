@@ -38,6 +38,26 @@ fn tools_are_data_with_json() {
     assert_snapshot!(folder().backstop(&["tools", "backstop.yaml", "--json"]).run());
 }
 
+const LOSSY: &str = "version: 1
+name: a
+model: { name: m, base_url: 'http://127.0.0.1:9/v1', profile: portable }
+toolsets:
+  shop:
+    http:
+      base_url: https://shop.example.test
+      endpoints:
+        find: { path: /orders, parameters: { id: { type: string, pattern: '^[A-Z]+$' }, n: { type: integer, enum: [1, 2] } } }
+";
+
+#[test]
+fn what_the_server_is_not_told_is_a_warning() {
+    let folder = Folder::new().with("backstop.yaml", LOSSY);
+    let told =
+        [&["tools", "backstop.yaml"][..], &["check", "backstop.yaml"], &["check", "backstop.yaml", "--json"]];
+    let told = told.map(|arguments| folder.backstop(arguments).run().to_string());
+    assert_snapshot!(told.join("\n"));
+}
+
 #[test]
 fn an_agent_may_have_none() {
     let manifest = MANIFEST.split("toolsets").next().unwrap();

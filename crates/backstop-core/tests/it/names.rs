@@ -272,3 +272,28 @@ fn a_name_with_control_characters_or_of_any_length_is_shown_escaped_and_capped()
     assert!(view.starts_with("Tool \"a\\n\\u{1b}xxxx"), "{view}");
     assert!(view.len() < 400, "{view}");
 }
+
+#[test]
+fn a_tool_whose_schema_refers_to_nothing_is_left_out_by_name() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "task": {"$ref": "#/$defs/Task"},
+            "gone": {"$ref": "#/$defs/Missing"},
+        },
+        "$defs": {"Task": {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}},
+    });
+    let tools = vec![
+        (ToolSpec::new("broken", schema), ToolPolicy::default()),
+        (ToolSpec::new("good", json!({"type": "object"})), ToolPolicy::default()),
+    ];
+    let (catalog, problems) = Catalog::build(vec![CatalogSource::new("t", tools)]);
+    let names: Vec<&str> = catalog.entries().iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["good"]);
+    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        problems,
+        ["tool `broken` of toolset `t` is left out: its input schema can't be used: \
+             Pointer '/$defs/Missing' does not exist (at ``)"]
+    );
+}

@@ -23,7 +23,7 @@ pub use fallback::Fallback;
 pub use header::Header;
 pub use http::{Body, HttpConfig, HttpEndpoint, Method};
 pub use manifest::Manifest;
-pub use model::{ModelConfig, OpenAiModel, ScriptedModel};
+pub use model::{ModelConfig, ModelProfile, OpenAiModel, ScriptedModel};
 pub use parameter::{Constant, Parameter, ParameterPlace};
 pub use toolset::{ToolSettings, ToolsetConfig, ToolsetKind};
 pub use url::HttpUrl;

@@ -24,12 +24,19 @@ const KEYS: &[&str] = &[
     "api_key",
     "name",
     "script",
+    "profile",
     "stream",
     "temperature",
     "max_tokens",
     "headers",
     "extra",
     "timeout",
+];
+const PROFILES: [(&str, ModelProfile); 4] = [
+    ("openai", ModelProfile::OpenAi),
+    ("gemini", ModelProfile::Gemini),
+    ("llama_cpp", ModelProfile::LlamaCpp),
+    ("portable", ModelProfile::Portable),
 ];
 /// What the client writes into the request itself.
 const OWNED: [&str; 4] = ["model", "messages", "tools", "stream"];
@@ -55,6 +62,8 @@ pub struct OpenAiModel {
     pub api_key: Option<SecretText>,
     /// The model's name.
     pub name: Spanned<String>,
+    /// What the endpoint takes of a tool's schema; `None` where its address is to say that.
+    pub profile: Option<ModelProfile>,
     /// Whether replies come in pieces.
     pub stream: bool,
     /// 0 to 2.
@@ -67,6 +76,20 @@ pub struct OpenAiModel {
     pub extra: Map<String, Json>,
     /// Time for one request.
     pub timeout: Option<Duration>,
+}
+
+/// What an endpoint takes of a tool's schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ModelProfile {
+    /// What OpenAI takes.
+    OpenAi,
+    /// What Gemini takes.
+    Gemini,
+    /// What the server of llama.cpp takes.
+    LlamaCpp,
+    /// The least that all of them take.
+    Portable,
 }
 
 /// Replies read from a file.
@@ -125,6 +148,7 @@ fn open_ai(fields: &Fields<'_>) -> Option<ModelConfig> {
     let api_key = key.filter(|key| !key.expose().is_empty());
     let name =
         fields.required("name").and_then(|at| at.some_text().map(|name| Spanned::new(name, at.span())));
+    let profile = fields.get("profile").and_then(|at| at.one_of(&PROFILES));
     let stream = fields.boolean("stream").unwrap_or(true);
     let temperature = fields.get("temperature").and_then(|at| at.number(0.0, 2.0));
     let max_tokens = fields.get("max_tokens").and_then(|at| at.count(1, 10_000_000));
@@ -135,6 +159,7 @@ fn open_ai(fields: &Fields<'_>) -> Option<ModelConfig> {
         base_url: url?,
         api_key,
         name: name?,
+        profile,
         stream,
         temperature,
         max_tokens,

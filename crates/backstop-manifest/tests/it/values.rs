@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use backstop_core::Limits;
-use backstop_manifest::v1::ModelConfig;
+use backstop_manifest::v1::{ModelConfig, ModelProfile};
 use serde_json::json;
 
 use crate::{good, problems, with};
@@ -32,6 +32,21 @@ fn a_whole_model() {
         serde_json::Value::Object(model.extra),
         json!({"seed": 7, "top_p": 0.1, "stop": ["a", "true", true, null, "012", 1000.0], "on": "yes"})
     );
+}
+
+#[test]
+fn a_profile_is_one_of_those_there_are() {
+    let profile = |line: &str| {
+        let manifest = good(&format!("version: 1\nname: a\nmodel: {{name: m{line}}}\n"));
+        let ModelConfig::OpenAi(model) = manifest.model else { panic!() };
+        model.profile
+    };
+    assert_eq!(profile(""), None);
+    assert_eq!(profile(", profile: openai"), Some(ModelProfile::OpenAi));
+    assert_eq!(profile(", profile: gemini"), Some(ModelProfile::Gemini));
+    assert_eq!(profile(", profile: llama_cpp"), Some(ModelProfile::LlamaCpp));
+    assert_eq!(profile(", profile: portable"), Some(ModelProfile::Portable));
+    insta::assert_snapshot!(problems("version: 1\nname: a\nmodel: {name: m, profile: llama-cpp}\n"));
 }
 
 #[test]

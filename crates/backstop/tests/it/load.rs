@@ -5,6 +5,7 @@ use std::path::Path;
 use backstop::{
     Effect, LoadError, ManifestFile, Outcome, Overrides, agent_from_manifest,
     manifest::{Manifest, MapEnvironment, SecretText},
+    schema_notes,
 };
 
 const SHOP: &str = "
@@ -128,6 +129,43 @@ async fn a_key_that_is_given_beside_the_manifest_is_a_secret_too() {
     let (agent, _) = agent_from_manifest(&manifest(), &overrides).await.unwrap();
     let report = agent.run("What is sesame-sesame?").await.unwrap();
     assert_eq!(report.answer(), Some("my key is [secret]"));
+}
+
+#[tokio::test]
+async fn what_a_server_is_not_told_depends_on_which_it_is() {
+    let text = |model: &str| {
+        format!(
+            "version: 1
+name: shop
+model: {{ {model} }}
+toolsets: {{ a: {{ http: {{ base_url: 'http://127.0.0.1:9', endpoints: {{ get: {{ path: /y, parameters: {{
+  n: {{ type: integer, enum: [1, 2] }}, id: {{ type: string, pattern: '^[A-Z]+$' }} }} }} }} }} }} }}
+"
+        )
+    };
+    let values =
+        "get: the allowed values are not sent to the model: its server takes only texts (at `/properties/n`)";
+    let pattern = "get: the pattern is not sent to the model: its server can't read it (at `/properties/id`)";
+    let gemini = "https://generativelanguage.googleapis.com/v1beta/openai";
+    let mut elsewhere = Overrides::default();
+    elsewhere.base_url = Some("http://127.0.0.1:9/v1".into());
+    let cases: [(String, Overrides, &[&str]); 6] = [
+        ("name: m".into(), Overrides::default(), &[]),
+        (format!("name: m, base_url: '{gemini}'"), Overrides::default(), &[values]),
+        (format!("name: m, base_url: '{gemini}'"), elsewhere.clone(), &[]),
+        (format!("name: m, base_url: '{gemini}', profile: openai"), Overrides::default(), &[]),
+        ("name: m, profile: portable".into(), elsewhere, &[pattern, values]),
+        ("name: m, profile: portable".into(), scripted("- text: hi"), &[]),
+    ];
+    for (model, overrides, told) in cases {
+        let (manifest, problems) =
+            Manifest::load(&text(&model), "shop.yaml", Path::new("."), &MapEnvironment::new());
+        let manifest = manifest.unwrap_or_else(|| panic!("{problems:#?}"));
+        let (agent, _) = agent_from_manifest(&manifest, &overrides).await.unwrap();
+        let notes = schema_notes(&manifest, &overrides, &agent).unwrap();
+        let notes: Vec<String> = notes.iter().map(|(tool, note)| format!("{tool}: {note}")).collect();
+        assert_eq!(notes, told, "{model}");
+    }
 }
 
 #[test]

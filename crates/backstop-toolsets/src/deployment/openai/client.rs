@@ -4,7 +4,8 @@ use std::fmt;
 
 use async_trait::async_trait;
 use backstop_core::{
-    Delta, DeltaSink, Model, ModelError, ModelErrorKind, ModelReply, ModelRequest, Redactor, text,
+    CatalogEntry, Delta, DeltaSink, Message, Model, ModelError, ModelErrorKind, ModelReply, ModelRequest,
+    Redactor, text,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -17,14 +18,8 @@ use reqwest::{
 use secrecy::ExposeSecret;
 use url::Url;
 
-use super::{
-    assemble::Assembler,
-    config::OpenAiConfig,
-    encode::{self, FORM},
-    error,
-    head::Head,
-    stream, whole,
-};
+use super::{assemble::Assembler, config::OpenAiConfig, encode, error, head::Head, stream, whole};
+use crate::deployment::profile::SchemaProfile;
 
 /// A model on a server that speaks chat completions.
 ///
@@ -52,6 +47,7 @@ pub struct OpenAiModel {
     url: Url,
     headers: HeaderMap,
     head: Head,
+    profile: SchemaProfile,
     /// Host and port, for messages.
     endpoint: String,
     stream: bool,
@@ -100,6 +96,7 @@ impl OpenAiModel {
         url.set_fragment(None);
         Ok(Self {
             head: Head::new(&config),
+            profile: config.profile,
             name: config.model,
             client: config.client,
             url,
@@ -113,12 +110,14 @@ impl OpenAiModel {
 
     /// The body of a request. Nothing in it is written twice in the life of a run but the copy into one buffer.
     fn body(&self, request: &ModelRequest<'_>, streamed: bool) -> Vec<u8> {
-        request.transcript.encoded(FORM, encode::message, |messages| {
+        let profile = &self.profile;
+        let message = |message: &Message, out: &mut Vec<u8>| encode::message(profile, message, out);
+        request.transcript.encoded(profile.form(), message, |messages| {
             if request.tools.entries().is_empty() {
-                self.head.body(messages, b"", streamed)
-            } else {
-                request.tools.encoded(FORM, encode::tools, |tools| self.head.body(messages, tools, streamed))
+                return self.head.body(messages, b"", streamed);
             }
+            let tools = |entries: &[CatalogEntry]| encode::tools(profile, entries);
+            request.tools.encoded(profile.form(), tools, |tools| self.head.body(messages, tools, streamed))
         })
     }
 

@@ -4,6 +4,8 @@ use secrecy::SecretString;
 use serde_json::{Map, Value};
 use url::Url;
 
+use crate::deployment::profile::SchemaProfile;
+
 /// Bytes of one reply at most, unless the config says otherwise.
 const MAX_REPLY: usize = 16 * 1024 * 1024;
 
@@ -38,6 +40,8 @@ pub struct OpenAiConfig {
     /// `messages`, `tools` and `stream` can't be set. `tool_choice` and `parallel_tool_calls` are sent only with
     /// tools, `stream_options` only with a streamed request.
     pub extra: Map<String, Value>,
+    /// What the server takes in a tool's schema.
+    pub profile: SchemaProfile,
     /// Whether a reply may be streamed where somebody listens.
     pub stream: bool,
     /// The client that makes the requests: see [`http_client`](crate::client::http_client).
@@ -47,9 +51,10 @@ pub struct OpenAiConfig {
 }
 
 impl OpenAiConfig {
-    /// The model of this name at this address.
+    /// The model of this name at this address, which also says the [profile](SchemaProfile::of_address).
     pub fn new(base_url: Url, model: impl Into<String>, client: reqwest::Client) -> Self {
         Self {
+            profile: SchemaProfile::of_address(&base_url),
             base_url,
             api_key: None,
             model: model.into(),
@@ -95,6 +100,13 @@ impl OpenAiConfig {
     #[must_use]
     pub fn extra(mut self, field: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.insert(field.into(), value.into());
+        self
+    }
+
+    /// Sets what the server takes in a tool's schema.
+    #[must_use]
+    pub fn profile(mut self, profile: SchemaProfile) -> Self {
+        self.profile = profile;
         self
     }
 

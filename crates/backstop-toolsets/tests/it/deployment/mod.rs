@@ -4,9 +4,13 @@ mod conformance;
 mod errors;
 mod replies;
 mod requests;
+mod schema_properties;
+mod schema_requests;
+mod schemas;
 mod secrets;
 mod server;
 mod streams;
+mod strict;
 
 use std::{
     sync::{Arc, Mutex},
