@@ -8,4 +8,5 @@ pub mod client;
 pub mod deployment;
 pub mod function;
 pub mod http;
+pub mod openapi;
 mod pointer;

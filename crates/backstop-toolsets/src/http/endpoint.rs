@@ -8,7 +8,7 @@ use reqwest::{Method, header::HeaderName};
 use super::{BodyForm, Parameter, Place, template::Template};
 
 /// Headers that belong to the connection or the message, and that no argument may set.
-const RESERVED: [&str; 10] = [
+pub(crate) const RESERVED: [&str; 10] = [
     "connection",
     "content-length",
     "content-type",

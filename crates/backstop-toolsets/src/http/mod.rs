@@ -28,6 +28,7 @@ mod words;
 
 pub use config::{Auth, HttpConfig};
 pub use endpoint::Endpoint;
+pub(crate) use endpoint::RESERVED;
 pub use parameter::{BodyForm, Parameter, Place, Style};
 pub use reqwest::Method;
 pub use status::failure_of;

@@ -9,4 +9,5 @@
 mod deployment;
 mod function;
 mod http;
+mod openapi;
 mod support;

@@ -1,0 +1,188 @@
+//! The text of a document, and the files that it refers to.
+
+use std::collections::{HashMap, VecDeque};
+
+use serde_json::Value;
+
+use super::{reference::Location, swagger};
+
+/// Bytes of one file at most.
+pub const DOCUMENT_CAP: usize = 64 * 1024 * 1024;
+/// Files of one document at most.
+const FILES_CAP: usize = 256;
+/// Levels that are looked through for references.
+const DEPTH: usize = 512;
+
+/// Why there is no document.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenApiError {
+    /// The text is neither JSON nor YAML.
+    #[error("not a JSON or YAML document: {0}")]
+    Syntax(String),
+    /// It is larger than [`DOCUMENT_CAP`].
+    #[error("the document is larger than 64 MiB")]
+    TooLarge,
+    /// It is something else, or of a version that is not known.
+    #[error("{0}")]
+    NotOpenApi(String),
+}
+
+/// Where the files of a document come from.
+pub trait Source {
+    /// The text of a file, by its path relative to the folder of the document: `schemas/pet.yaml`. It never leads
+    /// out of that folder.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    fn read(&self, path: &str) -> Result<String, String>;
+}
+
+/// The version of a document, as far as it makes a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    V30,
+    V31,
+}
+
+/// A document and the files that it refers to.
+#[derive(Debug)]
+pub(super) struct Documents {
+    pub(super) version: Version,
+    files: Vec<Value>,
+    by_path: HashMap<String, usize>,
+    paths: Vec<String>,
+    /// Files that can't be read, and why.
+    pub(super) missing: HashMap<String, String>,
+}
+
+impl Documents {
+    pub(super) fn open(text: &str, source: &dyn Source) -> Result<Self, OpenApiError> {
+        let root = swagger::upgraded(parse(text)?)?;
+        let version = version(&root)?;
+        let mut documents = Self {
+            version,
+            files: vec![root],
+            by_path: HashMap::from([(String::new(), 0)]),
+            paths: vec![String::new()],
+            missing: HashMap::new(),
+        };
+        documents.open_files(source);
+        Ok(documents)
+    }
+
+    /// Reads all files that are referred to, directly or not.
+    fn open_files(&mut self, source: &dyn Source) {
+        let mut open = VecDeque::from([0]);
+        while let Some(file) = open.pop_front() {
+            let mut found = Vec::new();
+            if let (Some(value), Some(path)) = (self.files.get(file), self.paths.get(file)) {
+                references(value, DEPTH, &mut |reference| {
+                    if let Ok(Location { file: Some(target), .. }) = Location::of(reference, path) {
+                        found.push(target);
+                    }
+                });
+            }
+            for path in found {
+                if self.by_path.contains_key(&path) || self.missing.contains_key(&path) {
+                    continue;
+                }
+                if self.files.len() >= FILES_CAP {
+                    self.missing.insert(path, format!("more than {FILES_CAP} files are referred to"));
+                    continue;
+                }
+                let read = source.read(&path).and_then(|text| parse(&text).map_err(|why| why.to_string()));
+                match read {
+                    Ok(value) => {
+                        let index = self.files.len();
+                        self.files.push(value);
+                        self.paths.push(path.clone());
+                        self.by_path.insert(path, index);
+                        open.push_back(index);
+                    }
+                    Err(why) => {
+                        self.missing.insert(path, why);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn root(&self) -> &Value {
+        self.files.first().unwrap_or(&Value::Null)
+    }
+
+    pub(super) fn file(&self, index: usize) -> &Value {
+        self.files.get(index).unwrap_or(&Value::Null)
+    }
+
+    pub(super) fn path(&self, index: usize) -> &str {
+        self.paths.get(index).map_or("", String::as_str)
+    }
+
+    pub(super) fn index(&self, path: &str) -> Option<usize> {
+        self.by_path.get(path).copied()
+    }
+}
+
+/// Reads JSON, or YAML where the text does not begin like JSON.
+fn parse(text: &str) -> Result<Value, OpenApiError> {
+    if text.len() > DOCUMENT_CAP {
+        return Err(OpenApiError::TooLarge);
+    }
+    let text = text.trim_start_matches('\u{feff}');
+    if text.trim_start().starts_with(['{', '[']) {
+        let json = serde_json::from_str(text);
+        return json.map_err(|cause| OpenApiError::Syntax(cause.to_string()));
+    }
+    let mut options = serde_saphyr::Options::default();
+    options.with_snippet = false;
+    // `n`, `no` and `off` are names like others (YAML 1.2).
+    options.strict_booleans = true;
+    if let Some(budget) = options.budget.as_mut() {
+        // A document of 64 MiB has many nodes; aliases stay bounded.
+        budget.max_events = 20_000_000;
+        budget.max_nodes = 10_000_000;
+        budget.max_total_scalar_bytes = DOCUMENT_CAP;
+    }
+    serde_saphyr::from_str_with_options(text, options)
+        .map_err(|cause| OpenApiError::Syntax(backstop_core::text::escaped(&cause.to_string(), 300)))
+}
+
+fn version(root: &Value) -> Result<Version, OpenApiError> {
+    let Some(object) = root.as_object() else {
+        return Err(OpenApiError::NotOpenApi("the document is not an object".into()));
+    };
+    // A version without quotes is a number in YAML.
+    let written = object.get("openapi").map(|version| match version {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    });
+    match written.as_deref() {
+        Some(version) if version.starts_with("3.0") => Ok(Version::V30),
+        Some(version) if version.starts_with("3.") || version == "3" => Ok(Version::V31),
+        Some(version) => {
+            let version = backstop_core::text::escaped(version, 40);
+            Err(OpenApiError::NotOpenApi(format!("OpenAPI {version} is not known: 2.0 and 3.x are")))
+        }
+        None => {
+            Err(OpenApiError::NotOpenApi("the document has no `openapi` and no `swagger` version".into()))
+        }
+    }
+}
+
+/// Tells `found` of each `$ref`.
+fn references(value: &Value, depth: usize, found: &mut impl FnMut(&str)) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    match value {
+        Value::Object(object) => {
+            if let Some(Value::String(reference)) = object.get("$ref") {
+                found(reference);
+            }
+            object.values().for_each(|value| references(value, depth, found));
+        }
+        Value::Array(items) => items.iter().for_each(|value| references(value, depth, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

@@ -1,0 +1,30 @@
+//! OpenAPI documents as [endpoints](crate::http::Endpoint).
+//!
+//! The reader is tolerant: it knows of a document what a request needs, and a part that is broken is a
+//! [problem](OpenApiProblem) with its place while the rest loads. It makes no request.
+//!
+//! ```text
+//! document ── swagger, reference      text to values, `$ref` followed within one folder
+//!          └─ operation ── arguments  one operation to one endpoint
+//!                       ├─ schema     OpenAPI's schemas to JSON Schema, with the definitions they use
+//!                       └─ name       what the tool is called and how it is described
+//!          └─ select                  which operations become tools
+//! ```
+
+mod arguments;
+mod body;
+mod document;
+mod name;
+mod operation;
+mod read;
+mod reference;
+mod schema;
+mod security;
+mod select;
+mod server;
+mod swagger;
+
+pub use document::{DOCUMENT_CAP, OpenApiError, Source};
+pub use read::{OpenApi, OpenApiOptions, OpenApiProblem, read};
+pub use security::SecurityNeed;
+pub use select::Selector;
