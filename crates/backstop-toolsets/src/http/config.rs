@@ -7,7 +7,7 @@ use url::Url;
 
 use super::Endpoint;
 
-/// Bytes of one answer at most, unless said otherwise.
+/// Bytes of one request and of one answer at most, unless said otherwise.
 const MAX_BODY: usize = 8 * 1024 * 1024;
 
 /// How requests say who makes them.
@@ -79,6 +79,8 @@ pub struct HttpConfig {
     pub idempotency_header: Option<String>,
     /// The endpoints, one tool each.
     pub endpoints: Vec<Endpoint>,
+    /// Bytes of the body of one request at most: 8 MiB unless said otherwise.
+    pub max_request: usize,
     /// Bytes of one answer at most, after decompression: 8 MiB unless said otherwise.
     pub max_body: usize,
     /// Makes the requests. It must not follow redirects: [`http_client`](crate::client::http_client) makes such
@@ -96,6 +98,7 @@ impl HttpConfig {
             auth: Auth::None,
             idempotency_header: None,
             endpoints: Vec::new(),
+            max_request: MAX_BODY,
             max_body: MAX_BODY,
             client,
         }

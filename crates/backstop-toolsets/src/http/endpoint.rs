@@ -119,11 +119,22 @@ impl Endpoint {
                 Place::Header if HeaderName::from_bytes(key.as_bytes()).is_err() => {
                     return fail(format!("`{wire}` can't be the name of a header"));
                 }
+                Place::Cookie
+                    if !wire
+                        .bytes()
+                        .all(|b| b.is_ascii_alphanumeric() || b"-_.!#$%&'*+^`|~".contains(&b)) =>
+                {
+                    return fail(format!("`{wire}` can't be the name of a cookie"));
+                }
                 Place::Header if RESERVED.contains(&key.as_str()) => {
                     return fail(format!("header `{wire}` can't be set by a parameter"));
                 }
                 Place::Path | Place::Header | Place::Query | Place::Cookie | Place::Body => {}
             }
+        }
+        let in_body = self.parameters.iter().filter(|parameter| parameter.place == Place::Body).count();
+        if matches!(self.body, BodyForm::Whole { .. }) && in_body > 1 {
+            return fail("a whole body is one parameter".into());
         }
         match template.names().find(|name| !taken.contains(&(Place::Path, (*name).to_owned()))) {
             Some(name) => fail(format!("nothing is declared for `{{{name}}}` of path `{}`", self.path)),

@@ -5,7 +5,7 @@
 //! reach the model only from a body that was written for callers.
 //!
 //! ```text
-//! toolset ── request ── value, template     arguments to one request
+//! toolset ── request ── style, payload, template     arguments to one request
 //!         └─ response ─ body, media         an answer to an output
 //!                     └ status, words       an answer to an error
 //!         └─ transport                      no whole answer: what may have happened
@@ -16,10 +16,12 @@ mod config;
 mod endpoint;
 mod media;
 mod parameter;
+mod payload;
 mod request;
 mod response;
 mod retry_after;
 mod status;
+mod style;
 mod template;
 mod toolset;
 mod transport;

@@ -4,17 +4,19 @@ use backstop_core::{CallContext, ToolError};
 use percent_encoding::percent_decode_str;
 use reqwest::Method;
 use reqwest::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue,
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 use url::Url;
 
 use super::{
-    Auth, Endpoint, Parameter, Place,
+    Auth, Endpoint, Place,
     config::shown,
+    payload::{Field, Payload, payload},
+    style,
     template::Template,
-    value::{encoded, for_header, for_path, texts, unfit},
+    value::{encoded, unfit},
 };
 use crate::pointer;
 
@@ -27,6 +29,8 @@ pub(super) struct Base {
     /// A key for the query.
     query_key: Option<(String, SecretString)>,
     idempotency_header: HeaderName,
+    /// Bytes of one body at most.
+    max_request: usize,
 }
 
 /// One request, ready to be sent.
@@ -34,7 +38,7 @@ pub(super) struct Base {
 pub(super) struct Prepared {
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
-    pub(super) body: Option<Vec<u8>>,
+    pub(super) payload: Payload,
 }
 
 impl Base {
@@ -46,6 +50,7 @@ impl Base {
         headers: &[(String, SecretString)],
         auth: Auth,
         idempotency_header: Option<&str>,
+        max_request: usize,
     ) -> Result<Self, ToolError> {
         if url.cannot_be_a_base() || url.host_str().is_none() || !matches!(url.scheme(), "http" | "https") {
             return Err(ToolError::misconfigured("the base URL is not an http or https URL"));
@@ -82,7 +87,7 @@ impl Base {
             Auth::ApiKeyQuery { name, value } => query_key = Some((name, value)),
         }
         let idempotency_header = header_name(idempotency_header.unwrap_or("idempotency-key"))?;
-        Ok(Self { url, headers: all, query_key, idempotency_header })
+        Ok(Self { url, headers: all, query_key, idempotency_header, max_request })
     }
 
     /// Puts each argument in its place.
@@ -114,17 +119,25 @@ impl Base {
         url.set_query((!query.is_empty()).then_some(query.as_str()));
 
         let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/*;q=0.8, */*;q=0.5"));
+        headers.insert(ACCEPT, accept(&endpoint.answers));
         for (parameter, value, at) in sent(endpoint, Place::Header, arguments) {
-            let Some(text) = for_header(value, &at)? else { continue };
+            let Some(text) = style::for_header(parameter, value, &at)? else { continue };
             let value = HeaderValue::from_bytes(text.as_bytes())
                 .map_err(|_| unfit(&at, "must not hold control characters"))?;
             headers.insert(header_name(&parameter.wire_name)?, value);
         }
-        let body = body(endpoint, arguments);
-        if body.is_some() {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        } else if [Method::POST, Method::PUT, Method::PATCH].contains(&endpoint.method) {
+        if let Some(cookies) = cookies(endpoint, arguments)? {
+            headers.insert(COOKIE, cookies);
+        }
+        let payload = match endpoint.parameters.iter().any(|parameter| parameter.place == Place::Body) {
+            true => payload(endpoint, sent(endpoint, Place::Body, arguments).collect(), self.max_request)?,
+            false => Payload::None,
+        };
+        if let Payload::Bytes { content_type, .. } = &payload {
+            headers.insert(CONTENT_TYPE, content_type.clone());
+        } else if matches!(payload, Payload::None)
+            && [Method::POST, Method::PUT, Method::PATCH].contains(&endpoint.method)
+        {
             // Not sent by itself for no body at all, and some services answer 411 without it.
             headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
@@ -135,15 +148,21 @@ impl Base {
             headers.insert(self.idempotency_header.clone(), key);
         }
         headers.extend(self.headers.clone());
-        Ok(Prepared { url, headers, body })
+        Ok(Prepared { url, headers, payload })
     }
 
     fn query(&self, endpoint: &Endpoint, arguments: &Map<String, Value>) -> Result<String, ToolError> {
         let mut pairs: Vec<String> =
             self.url.query().filter(|query| !query.is_empty()).map(str::to_owned).into_iter().collect();
+        // What the keys of an object can't be: they would stand for another parameter, or for the key.
+        let base: Vec<_> = self.url.query_pairs().map(|(name, _)| name.into_owned()).collect();
+        let taken = |key: &str| {
+            self.query_key.as_ref().is_some_and(|(name, _)| name == key)
+                || base.iter().any(|name| name == key)
+                || endpoint.parameters.iter().any(|p| p.place == Place::Query && p.wire_name == key)
+        };
         for (parameter, value, at) in sent(endpoint, Place::Query, arguments) {
-            let name = encoded(&parameter.wire_name);
-            pairs.extend(texts(value, &at)?.iter().map(|text| format!("{name}={}", encoded(text))));
+            pairs.extend(style::pairs(parameter, value, &at, &taken)?);
         }
         if let Some((name, key)) = &self.query_key {
             pairs.push(format!("{}={}", encoded(name), encoded(key.expose_secret())));
@@ -163,7 +182,7 @@ fn sent<'a>(
     endpoint: &'a Endpoint,
     place: Place,
     arguments: &'a Map<String, Value>,
-) -> impl Iterator<Item = (&'a Parameter, &'a Value, String)> {
+) -> impl Iterator<Item = Field<'a>> {
     endpoint.parameters.iter().filter(move |parameter| parameter.place == place).filter_map(|parameter| {
         let value = parameter.constant.as_ref().or_else(|| arguments.get(&parameter.name))?;
         Some((parameter, value, pointer::child("", &parameter.name)))
@@ -178,18 +197,34 @@ fn path_value(endpoint: &Endpoint, wire: &str, arguments: &Map<String, Value>) -
     };
     let at = pointer::child("", &parameter.name);
     let value = parameter.constant.as_ref().or_else(|| arguments.get(&parameter.name));
-    for_path(value.unwrap_or(&Value::Null), &at)
+    style::for_path(parameter, value.unwrap_or(&Value::Null), &at)
 }
 
-/// The JSON object, if the endpoint takes one. A null stays: it may mean that a field is to be emptied.
-fn body(endpoint: &Endpoint, arguments: &Map<String, Value>) -> Option<Vec<u8>> {
-    if !endpoint.parameters.iter().any(|parameter| parameter.place == Place::Body) {
-        return None;
+fn cookies(endpoint: &Endpoint, arguments: &Map<String, Value>) -> Result<Option<HeaderValue>, ToolError> {
+    let taken =
+        |key: &str| endpoint.parameters.iter().any(|p| p.place == Place::Cookie && p.wire_name == key);
+    let mut pairs = Vec::new();
+    for (parameter, value, at) in sent(endpoint, Place::Cookie, arguments) {
+        pairs.extend(style::for_cookie(parameter, value, &at, &taken)?);
     }
-    let body: Map<String, Value> = sent(endpoint, Place::Body, arguments)
-        .map(|(parameter, value, _)| (parameter.wire_name.clone(), value.clone()))
-        .collect();
-    Some(Value::Object(body).to_string().into_bytes())
+    if pairs.is_empty() {
+        return Ok(None);
+    }
+    let header = HeaderValue::from_str(&pairs.join("; "));
+    header.map(Some).map_err(|cause| ToolError::misconfigured("a cookie can't be sent").with_source(cause))
+}
+
+/// What answers are wanted: those that are declared, JSON before others, and errors that say what is wrong.
+fn accept(answers: &[String]) -> HeaderValue {
+    const USUAL: &str = "application/json, application/problem+json, text/*;q=0.8, */*;q=0.5";
+    let usable = |answer: &&String| !answer.contains('*') && HeaderValue::from_str(answer).is_ok();
+    let mut wanted: Vec<&str> = answers.iter().filter(usable).map(String::as_str).collect();
+    if wanted.is_empty() {
+        return HeaderValue::from_static(USUAL);
+    }
+    wanted.sort_by_key(|answer| !answer.contains("json"));
+    let wanted = format!("{}, application/problem+json, */*;q=0.5", wanted.join(", "));
+    HeaderValue::from_str(&wanted).unwrap_or(HeaderValue::from_static(USUAL))
 }
 
 fn userinfo(url: &Url) -> Option<Auth> {

@@ -8,6 +8,7 @@ use backstop_core::{CallContext, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
 use super::{
     Endpoint, HttpConfig,
     config::shown,
+    payload::{Payload, form},
     request::Base,
     response::{self, Exchange},
     template::Template,
@@ -35,8 +36,13 @@ impl HttpToolset {
     /// `misconfigured` when the base URL is not an HTTP one, a header can't be sent, two endpoints have one name,
     /// or an [endpoint](Endpoint::check) can't be used.
     pub fn new(config: HttpConfig) -> Result<Self, ToolError> {
-        let base =
-            Base::new(config.base_url, &config.headers, config.auth, config.idempotency_header.as_deref())?;
+        let base = Base::new(
+            config.base_url,
+            &config.headers,
+            config.auth,
+            config.idempotency_header.as_deref(),
+            config.max_request,
+        )?;
         let mut endpoints = Vec::new();
         let mut by_name = HashMap::new();
         for mut endpoint in config.endpoints {
@@ -91,9 +97,11 @@ impl Toolset for HttpToolset {
             .request(endpoint.method.clone(), prepared.url)
             .headers(prepared.headers)
             .timeout(cx.timeout);
-        if let Some(body) = prepared.body {
-            request = request.body(body);
-        }
+        request = match prepared.payload {
+            Payload::None => request,
+            Payload::Bytes { bytes, .. } => request.body(bytes),
+            Payload::Multipart(pieces) => request.multipart(form(pieces)?),
+        };
         let response =
             request.send().await.map_err(|cause| transport::no_answer(cause, &exchange.what, cx.timeout))?;
         response::read(response, &exchange).await

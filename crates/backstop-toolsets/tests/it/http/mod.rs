@@ -1,9 +1,11 @@
 mod answers;
+mod bodies;
 mod paths;
 mod requests;
 mod secrets;
 mod server;
 mod statuses;
+mod styles;
 mod transport;
 
 use backstop_core::{Effect, ToolSpec};

@@ -73,7 +73,9 @@ async fn values_that_would_climb_or_vanish_are_refused_before_anything_is_sent()
         Value::Null,
         json!("a\r\nb"),
         json!("a\u{0}b"),
-        json!({"a": 1}),
+        json!({"a": ".."}),
+        json!({"..": "a"}),
+        json!({"a": {"b": 1}}),
         json!([["a"]]),
     ] {
         let error = call(&toolset, "meta", json!({"name": value})).await.unwrap_err();

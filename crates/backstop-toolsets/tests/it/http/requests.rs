@@ -54,10 +54,10 @@ async fn a_query_repeats_keys_and_leaves_out_nothing_else_than_null() {
 }
 
 #[tokio::test]
-async fn an_object_in_the_query_is_refused_at_its_place() {
+async fn what_is_nested_in_the_query_is_refused_at_its_place() {
     let toolset =
         dead(Endpoint::new(any(), Method::GET, "/").parameter(Parameter::new("filter", Place::Query)));
-    for (value, at) in [(json!({"a": 1}), "/filter"), (json!([1, {"a": 1}]), "/filter/1")] {
+    for (value, at) in [(json!({"a": {"b": 1}}), "/filter/a"), (json!([1, {"a": 1}]), "/filter/1")] {
         let error = call(&toolset, "t", json!({"filter": value})).await.unwrap_err();
         assert_eq!((error.kind(), error.pointer()), (ToolErrorKind::InvalidArguments, Some(at)));
     }
