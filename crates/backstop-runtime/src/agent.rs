@@ -199,6 +199,16 @@ pub enum BuildProblem {
     /// A tool is left out.
     #[error(transparent)]
     Tool(#[from] CatalogProblem),
+    /// A part of a toolset's source can't be used.
+    #[error("toolset `{toolset}`: {reason}")]
+    Source {
+        /// The toolset.
+        toolset: String,
+        /// What, where and why.
+        reason: String,
+        /// Whether a tool is left out for it.
+        left_out: bool,
+    },
     /// A toolset did not list its tools.
     #[error("toolset `{toolset}` is left out: it did not list its tools")]
     Toolset {

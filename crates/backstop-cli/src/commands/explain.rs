@@ -67,7 +67,7 @@ pub(crate) async fn run(file: &Path, tool: &str, asked: &Hypothesis, json: bool)
         Err(_) if asked.kind == Some(ToolErrorKind::UnknownTool) => None,
         Err(unknown) => return Err(Exit::usage(unknown.words().unwrap_or("there is no such tool"))),
     };
-    let error = hypothetical(&manifest, &agent, tool, entry, asked)?;
+    let error = hypothetical(&manifest, &agent, tool, entry, asked).await?;
     let explained = explained(&manifest, &agent, tool, entry, &error, asked.attempt);
     if json {
         say_json(&explanation::document(&explained));
@@ -78,7 +78,7 @@ pub(crate) async fn run(file: &Path, tool: &str, asked: &Hypothesis, json: bool)
 }
 
 /// The failure that is asked about.
-fn hypothetical(
+async fn hypothetical(
     manifest: &Manifest,
     agent: &Agent,
     tool: &str,
@@ -93,7 +93,8 @@ fn hypothetical(
     let error = match (asked.status, asked.kind) {
         (Some(status), _) => {
             let own_name = &entry.spec.name;
-            failure_of_status(manifest, &entry.toolset_name, own_name, status, words).ok_or_else(|| {
+            let failure = failure_of_status(manifest, &entry.toolset_name, own_name, status, words).await;
+            failure.ok_or_else(|| {
                 Exit::usage(format!("no call of `{own_name}` fails with the status {status}"))
             })?
         }

@@ -18,7 +18,7 @@ use std::{
 
 use anstyle::{AnsiColor, Style};
 use backstop::{
-    Agent, ManifestFile, Outcome, Overrides, agent_from_manifest,
+    Agent, BuildProblem, ManifestFile, Outcome, Overrides, agent_from_manifest,
     manifest::{Environment, Manifest, ProcessEnvironment, SecretText},
     schema_notes,
 };
@@ -133,11 +133,13 @@ pub(crate) fn overrides(flags: &ModelFlags) -> Overrides {
     overrides
 }
 
-/// The agent of a manifest; what is missing in it is a warning.
+/// The agent of a manifest; what is missing in it is a warning. `backstop check` says more.
 pub(crate) async fn built(manifest: &Manifest, overrides: &Overrides) -> Result<Agent, Exit> {
     let (agent, problems) =
         agent_from_manifest(manifest, overrides).await.map_err(|error| Exit::error(&error))?;
-    for problem in problems {
+    let is_missing =
+        |problem: &BuildProblem| !matches!(problem, BuildProblem::Source { left_out: false, .. });
+    for problem in problems.into_iter().filter(is_missing) {
         warn(&with_causes(&problem));
     }
     Ok(agent)

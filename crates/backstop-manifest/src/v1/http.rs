@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     diagnostic::{Diagnostic, code},
-    reader::{At, suggest},
+    reader::{At, Fields, suggest},
     span::Spanned,
 };
 
@@ -76,12 +76,21 @@ pub enum Method {
 }
 
 /// The form of a request body.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Body {
     /// One JSON object of the body parameters.
     #[default]
     Json,
+    /// `application/x-www-form-urlencoded`.
+    Form,
+    /// `multipart/form-data`.
+    Multipart,
+    /// The only body parameter is the whole body.
+    Whole {
+        /// Its content type.
+        media_type: String,
+    },
 }
 
 /// One endpoint, one tool.
@@ -169,10 +178,7 @@ pub(super) fn http(at: &At<'_>, wall_clock: Duration) -> Option<HttpConfig> {
     let url = fields.required("base_url").and_then(base_url);
     let headers = fields.get("headers").map(headers).unwrap_or_default();
     let auth = fields.get("auth").map_or(Some(Auth::None), auth);
-    let idempotency_header = match fields.get("idempotency_header") {
-        Some(at) => at.some_text().filter(|name| check_header_name(at, name)),
-        None => Some(IDEMPOTENCY_HEADER.to_owned()),
-    };
+    let idempotency_header = idempotency_header(&fields);
     let entries = fields.get("endpoints").and_then(|at| at.entries("a mapping of tool names to endpoints"));
     let entries = entries.unwrap_or_default();
     let names: Vec<String> = entries.iter().map(|entry| entry.key().value).collect();
@@ -211,7 +217,14 @@ fn endpoint(at: &At<'_>, names: &[String], wall_clock: Duration) -> Option<HttpE
         check_declared(path_at, placeholders, &parameters);
     }
     check_unique(&entries, &parameters);
-    let body = fields.get("body").map_or(Some(Body::Json), |at| at.one_of(&[("json", Body::Json)]));
+    let body = fields.get("body").map_or(Some(Body::Json), body);
+    if let (Some(Body::Whole { .. }), Some(at)) = (&body, fields.get("body")) {
+        let count = parameters.iter().filter(|parameter| parameter.place == ParameterPlace::Body).count();
+        if count != 1 && parameters.len() == entries.len() {
+            let message = format!("a whole body is one parameter with `in: body`, and there are {count}");
+            at.error(code::INVALID_VALUE, message);
+        }
+    }
     let idempotent_key = fields.boolean("idempotent_key").unwrap_or(false);
     let settings = ToolSettings {
         description: fields.text("description"),
@@ -228,6 +241,28 @@ fn endpoint(at: &At<'_>, names: &[String], wall_clock: Duration) -> Option<HttpE
         idempotent_key,
         settings,
     })
+}
+
+/// Reads `json`, `form`, `multipart`, `text`, or `{media_type}` of a whole body.
+fn body(at: &At<'_>) -> Option<Body> {
+    if !at.is_scalar() {
+        let media_type = at.fields(&["media_type"])?.required("media_type")?.some_text()?;
+        return Some(Body::Whole { media_type });
+    }
+    Some(match at.one_of(&[("json", 0), ("form", 1), ("multipart", 2), ("text", 3)])? {
+        0 => Body::Json,
+        1 => Body::Form,
+        2 => Body::Multipart,
+        _ => Body::Whole { media_type: "text/plain; charset=utf-8".to_owned() },
+    })
+}
+
+/// Reads the name of the header that carries the idempotency key.
+pub(super) fn idempotency_header(fields: &Fields<'_>) -> Option<String> {
+    match fields.get("idempotency_header") {
+        Some(at) => at.some_text().filter(|name| check_header_name(at, name)),
+        None => Some(IDEMPOTENCY_HEADER.to_owned()),
+    }
 }
 
 fn check_declared(path: &At<'_>, placeholders: &[String], parameters: &[Parameter]) {
@@ -251,7 +286,7 @@ fn check_unique(entries: &[At<'_>], parameters: &[Parameter]) {
     for parameter in parameters {
         let wire_name = match parameter.place {
             ParameterPlace::Header => parameter.wire_name.to_ascii_lowercase(),
-            ParameterPlace::Path | ParameterPlace::Query | ParameterPlace::Body => {
+            ParameterPlace::Path | ParameterPlace::Query | ParameterPlace::Cookie | ParameterPlace::Body => {
                 parameter.wire_name.clone()
             }
         };

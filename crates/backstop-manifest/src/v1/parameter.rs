@@ -17,6 +17,9 @@ use crate::{
 
 const KEYS: &[&str] = &[
     "in",
+    "style",
+    "explode",
+    "media_type",
     "type",
     "description",
     "required",
@@ -56,13 +59,58 @@ pub enum ParameterPlace {
     Query,
     /// In a header.
     Header,
-    /// A member of the JSON body.
+    /// In the header `Cookie`.
+    Cookie,
+    /// A member of the body.
     Body,
 }
 
 impl ParameterPlace {
-    const ALL: [(&'static str, Self); 4] =
-        [("path", Self::Path), ("query", Self::Query), ("header", Self::Header), ("body", Self::Body)];
+    const ALL: [(&'static str, Self); 5] = [
+        ("path", Self::Path),
+        ("query", Self::Query),
+        ("header", Self::Header),
+        ("cookie", Self::Cookie),
+        ("body", Self::Body),
+    ];
+}
+
+/// How arrays and objects are written outside of a JSON body: the `style` of OpenAPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ParameterStyle {
+    /// `a,b`
+    Simple,
+    /// `.a.b`
+    Label,
+    /// `;name=a;name=b`
+    Matrix,
+    /// `name=a&name=b`
+    Form,
+    /// `name=a%20b`
+    SpaceDelimited,
+    /// `name=a|b`
+    PipeDelimited,
+    /// `name[key]=a`
+    DeepObject,
+    /// As JSON text.
+    Json,
+}
+
+impl ParameterStyle {
+    /// The styles by their names, and the places that have them.
+    const ALL: [(&'static str, Self, &'static [ParameterPlace]); 8] = {
+        use ParameterPlace::{Body, Cookie, Header, Path, Query};
+        [
+            ("simple", Self::Simple, &[Path, Header]),
+            ("label", Self::Label, &[Path]),
+            ("matrix", Self::Matrix, &[Path]),
+            ("form", Self::Form, &[Query, Cookie, Body]),
+            ("space_delimited", Self::SpaceDelimited, &[Query, Body]),
+            ("pipe_delimited", Self::PipeDelimited, &[Query, Body]),
+            ("deep_object", Self::DeepObject, &[Query, Body]),
+            ("json", Self::Json, &[Path, Query, Header, Cookie, Body]),
+        ]
+    };
 }
 
 /// A value that the model neither gives nor sees.
@@ -84,6 +132,12 @@ pub struct Parameter {
     pub wire_name: String,
     /// Where it goes.
     pub place: ParameterPlace,
+    /// How arrays and objects are written; the usual way of the place where there is nothing.
+    pub style: Option<ParameterStyle>,
+    /// Whether each item of an array and each entry of an object is written by itself.
+    pub explode: Option<bool>,
+    /// The content type of its part of a multipart body.
+    pub media_type: Option<String>,
     /// The JSON Schema of its value.
     pub schema: Json,
     /// Whether the model must give it.
@@ -119,6 +173,9 @@ pub(super) fn parameter(at: &At<'_>, places: &Places<'_>) -> Option<Parameter> {
     let constant = fields.has("const").map(|at| constant(at, &fields, place));
     let schema = schema(&fields, constant.is_some());
     let given = fields.boolean("required");
+    let style = fields.get("style").map(|at| style(at, place));
+    let explode = fields.boolean("explode");
+    let media_type = fields.get("media_type").and_then(At::some_text);
     let (wire_name, place) = (wire_name?, place?);
     check_place(at, &fields, &wire_name, place, places);
     let has_default = schema.as_ref().is_some_and(|schema| schema.get("default").is_some());
@@ -132,7 +189,39 @@ pub(super) fn parameter(at: &At<'_>, places: &Places<'_>) -> Option<Parameter> {
         None => None,
     };
     let required = required && constant.is_none();
-    Some(Parameter { name, wire_name, place, schema: schema?, required, constant })
+    let style = match style {
+        Some(style) => Some(style?),
+        None => None,
+    };
+    Some(Parameter {
+        name,
+        wire_name,
+        place,
+        style,
+        explode,
+        media_type,
+        schema: schema?,
+        required,
+        constant,
+    })
+}
+
+/// Reads a style that the place has.
+fn style(at: &At<'_>, place: Option<ParameterPlace>) -> Option<ParameterStyle> {
+    let names = ParameterStyle::ALL.map(|(name, style, _)| (name, style));
+    let style = at.one_of(&names)?;
+    let (name, _, places) = ParameterStyle::ALL.iter().find(|(_, known, _)| *known == style)?;
+    if place.is_some_and(|place| !places.contains(&place)) {
+        let fit: Vec<String> = ParameterStyle::ALL
+            .iter()
+            .filter(|(_, _, places)| place.is_some_and(|place| places.contains(&place)))
+            .map(|(name, _, _)| format!("`{name}`"))
+            .collect();
+        let message = format!("the style `{name}` has no meaning in this place");
+        at.report(Diagnostic::error(code::INVALID_VALUE, message).hint(format!("use {}", fit.join(", "))));
+        return None;
+    }
+    Some(style)
 }
 
 fn check_place(
@@ -157,14 +246,13 @@ fn check_place(
             let message = "a request of this method has no body";
             fields.get("in").unwrap_or(at).error(code::INVALID_VALUE, message);
         }
-        ParameterPlace::Query | ParameterPlace::Body => {}
+        ParameterPlace::Query | ParameterPlace::Cookie | ParameterPlace::Body => {}
     }
 }
 
 fn constant(at: &At<'_>, fields: &Fields<'_>, place: Option<ParameterPlace>) -> Option<Constant> {
     let wanted = fields.get("type").and_then(|at| at.one_of(&JsonType::ALL));
-    let secret_place =
-        matches!(place, Some(ParameterPlace::Query | ParameterPlace::Header | ParameterPlace::Body));
+    let secret_place = place.is_some_and(|place| place != ParameterPlace::Path);
     if secret_place && at.has_secret() {
         let found = at.secret(Secrets::Required)?;
         let fit = place != Some(ParameterPlace::Header) || check_sendable(at, &found.text);

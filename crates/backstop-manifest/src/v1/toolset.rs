@@ -11,6 +11,7 @@ use super::{
     http::{HttpConfig, HttpEndpoint, http},
     limits::too_long,
     name::{LONGEST, invalid_name, is_name},
+    openapi::{OpenApiConfig, openapi},
 };
 use crate::{
     diagnostic::{Diagnostic, code},
@@ -81,6 +82,8 @@ pub struct ToolsetConfig {
 pub enum ToolsetKind {
     /// A REST service, endpoint by endpoint.
     Http(HttpConfig),
+    /// A REST service, as its document describes it.
+    OpenApi(OpenApiConfig),
 }
 
 /// What is declared for one tool; `None` leaves it to the level above.
@@ -146,7 +149,8 @@ impl ToolsetConfig {
         own.or(&above)
     }
 
-    /// The tools that are known without asking anybody, as the model will see them but for their prefix.
+    /// The tools that are known without asking anybody, as the model will see them but for their prefix. See
+    /// [`declares_its_tools`](Self::declares_its_tools).
     pub fn specs(&self) -> Vec<ToolSpec> {
         let spec = |endpoint: &HttpEndpoint| {
             let settings = self.settings(&endpoint.name);
@@ -161,12 +165,19 @@ impl ToolsetConfig {
         };
         match &self.kind {
             ToolsetKind::Http(http) => http.endpoints.iter().map(spec).collect(),
+            ToolsetKind::OpenApi(_) => Vec::new(),
         }
+    }
+
+    /// Whether all of its tools stand in the manifest.
+    pub fn declares_its_tools(&self) -> bool {
+        matches!(self.kind, ToolsetKind::Http(_))
     }
 
     fn endpoint(&self, tool: &str) -> Option<&HttpEndpoint> {
         match &self.kind {
             ToolsetKind::Http(http) => http.endpoints.iter().find(|endpoint| endpoint.name.value == tool),
+            ToolsetKind::OpenApi(_) => None,
         }
     }
 }
@@ -220,14 +231,15 @@ fn kind(fields: &Fields<'_>, wall_clock: Duration) -> Option<ToolsetKind> {
     let given: Vec<(&str, &At<'_>)> = KINDS.iter().filter_map(|key| Some((*key, fields.get(key)?))).collect();
     match given.as_slice() {
         [("http", at)] => http(at, wall_clock).map(ToolsetKind::Http),
+        [("openapi", at)] => openapi(at).map(ToolsetKind::OpenApi),
         [(kind, at)] => {
             let message = format!("toolsets of the kind `{kind}` are not supported by this version");
-            let hint = "use `http`";
+            let hint = "use `http` or `openapi`";
             at.report_key(Diagnostic::error(code::UNSUPPORTED_TOOLSET, message).hint(hint));
             None
         }
         [] => {
-            let hint = "use `http`";
+            let hint = "use `http` or `openapi`";
             let message = "a toolset needs a kind, which says where its tools come from";
             fields.at.report(Diagnostic::error(code::EXACTLY_ONE, message).hint(hint));
             None
@@ -238,6 +250,9 @@ fn kind(fields: &Fields<'_>, wall_clock: Duration) -> Option<ToolsetKind> {
             at.report_key(Diagnostic::error(code::EXACTLY_ONE, message).hint(hint));
             if let Some(at) = fields.get("http") {
                 http(at, wall_clock);
+            }
+            if let Some(at) = fields.get("openapi") {
+                openapi(at);
             }
             None
         }

@@ -14,6 +14,7 @@ mod diagnostics;
 mod endpoints;
 mod fallback;
 mod hostile;
+mod openapi;
 mod places;
 mod quickapps;
 mod references;

@@ -11,7 +11,7 @@
 //!         └─ transport                      no whole answer: what may have happened
 //! ```
 
-mod body;
+pub(crate) mod body;
 mod config;
 mod endpoint;
 mod media;
@@ -28,6 +28,7 @@ mod transport;
 mod value;
 mod words;
 
+pub(crate) use config::shown;
 pub use config::{Auth, HttpConfig};
 pub use endpoint::Endpoint;
 pub(crate) use endpoint::RESERVED;

@@ -181,6 +181,9 @@ fn file(
     at: &str,
 ) -> Result<Piece, ToolError> {
     let text = |key: &str| object.get(key).and_then(Value::as_str);
+    // What a file is when nobody says it (RFC 7578, section 4.4).
+    let usual =
+        if object.contains_key("text") { "text/plain; charset=utf-8" } else { "application/octet-stream" };
     let bytes = match (text("text"), text("base64")) {
         (Some(text), None) => text.as_bytes().to_vec(),
         (None, Some(data)) => STANDARD
@@ -196,7 +199,7 @@ fn file(
     Ok(Piece {
         name: parameter.wire_name.clone(),
         bytes,
-        media_type: text("media_type").map(str::to_owned).or_else(|| parameter.media_type.clone()),
+        media_type: text("media_type").or(parameter.media_type.as_deref()).or(Some(usual)).map(str::to_owned),
         file_name: Some(name.to_owned()),
     })
 }

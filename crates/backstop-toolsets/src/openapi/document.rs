@@ -23,6 +23,9 @@ pub enum OpenApiError {
     /// It is larger than [`DOCUMENT_CAP`].
     #[error("the document is larger than 64 MiB")]
     TooLarge,
+    /// It can't be read where it is.
+    #[error("{0}")]
+    Unreadable(String),
     /// It is something else, or of a version that is not known.
     #[error("{0}")]
     NotOpenApi(String),

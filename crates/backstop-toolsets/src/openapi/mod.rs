@@ -15,6 +15,7 @@ mod arguments;
 mod body;
 mod document;
 mod name;
+mod open;
 mod operation;
 mod read;
 mod reference;
@@ -25,6 +26,7 @@ mod server;
 mod swagger;
 
 pub use document::{DOCUMENT_CAP, OpenApiError, Source};
+pub use open::{fetch, open_file};
 pub use read::{OpenApi, OpenApiOptions, OpenApiProblem, read};
 pub use security::SecurityNeed;
 pub use select::Selector;

@@ -246,3 +246,118 @@ toolsets:
     let codes: Vec<_> = report.failures().iter().map(|failure| failure.code.clone()).collect();
     assert_eq!(codes, [None, None, Some("circuit_open".to_owned())]);
 }
+
+const PETS: &str = r#"
+openapi: 3.1.0
+info: { title: Pets, version: '1' }
+servers: [{ url: 'SERVER/v1' }]
+security: [{ key: [] }]
+components: { securitySchemes: { key: { type: apiKey, in: header, name: x-key } } }
+paths:
+  /pets/{id}:
+    get: { operationId: getPet, summary: Finds a pet., parameters: [{ name: id, in: path, required: true, schema: { type: integer } }] }
+    delete: { operationId: deletePet, parameters: [{ name: id, in: path, required: true, schema: { type: integer } }] }
+  /broken: { get: { operationId: broken, parameters: [{ $ref: '#/nowhere' }] } }
+"#;
+
+fn pets(folder: &Path, more: &str) -> Manifest {
+    let text = format!(
+        "
+version: 1
+name: pets
+model: {{ provider: scripted, script: script.yaml }}
+toolsets:
+  pets:
+    prefix: p_
+    openapi: {{ document: pets.yaml{more} }}
+    tools: {{ deletePet: {{ effect: mutating, description: Deletes it. }} }}
+"
+    );
+    let (manifest, problems) = Manifest::load(&text, "pets.yaml", folder, &MapEnvironment::new());
+    manifest.unwrap_or_else(|| panic!("{problems:#?}"))
+}
+
+#[tokio::test]
+async fn a_document_becomes_tools_under_the_whole_contract() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("pets.yaml"), PETS.replace("SERVER", "http://127.0.0.1:9")).unwrap();
+    let script = "
+- calls: [{ tool: p_getPet, arguments: { id: x } }]
+- calls: [{ tool: p_deletePet, arguments: { id: 7 } }]
+- text: done
+";
+    let (agent, problems) = agent_from_manifest(&pets(folder.path(), ""), &scripted(script)).await.unwrap();
+    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        problems,
+        [
+            "toolset `pets`: operation `broken` is left out: `#/nowhere` refers to nothing (at `/paths/~1broken/get`)",
+            "toolset `pets`: the service wants to know who calls, by a key in the header `x-key`: declare `auth`",
+        ]
+    );
+    let tools: Vec<_> = agent
+        .catalog()
+        .entries()
+        .iter()
+        .map(|entry| (entry.name.as_str(), entry.spec.effect, entry.spec.description.as_str()))
+        .collect();
+    assert_eq!(
+        tools,
+        [("p_getPet", Effect::ReadOnly, "Finds a pet."), ("p_deletePet", Effect::Mutating, "Deletes it.")]
+    );
+    let report = agent.run("Go.").await.unwrap();
+    let views: Vec<String> = report.calls().into_iter().map(|call| call.view).collect();
+    assert_eq!(
+        views,
+        [
+            "Invalid value for parameter \"id\" of tool \"p_getPet\": must be an integer; got \"x\" (a string)\n\
+             Call p_getPet again with \"id\" corrected.",
+            "Tool \"p_deletePet\" is unavailable.\n\
+             There is no result: use another tool or tell the user, and do not make one up.",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_document_that_is_none_leaves_no_agent_and_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = async |more: &str| {
+        let error =
+            agent_from_manifest(&pets(folder.path(), more), &scripted("- text: hi")).await.err().unwrap();
+        let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        format!("{error}: {source}").replace(&folder.path().display().to_string(), "FOLDER")
+    };
+    assert_eq!(
+        refused("").await,
+        "the document of toolset `pets` can't be used: `FOLDER/pets.yaml`: No such file or directory (os error 2)"
+    );
+    std::fs::write(folder.path().join("pets.yaml"), "openapi: 3.1.0\npaths: {}\n").unwrap();
+    assert_eq!(
+        refused("").await,
+        "the document of toolset `pets` can't be used: it says nowhere where its service is: declare `base_url`"
+    );
+    let (agent, _) = agent_from_manifest(
+        &pets(folder.path(), ", base_url: 'http://127.0.0.1:9'"),
+        &scripted("- text: hi"),
+    )
+    .await
+    .unwrap();
+    assert_eq!(agent.catalog().entries().len(), 0);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_out_of_the_folder_of_the_document_is_not_followed() {
+    let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(outside.path().join("secret.yaml"), "get: { operationId: leaked }").unwrap();
+    std::os::unix::fs::symlink(outside.path().join("secret.yaml"), folder.path().join("link.yaml")).unwrap();
+    let text = "openapi: 3.1.0\npaths: { /a: { $ref: link.yaml } }\n";
+    std::fs::write(folder.path().join("pets.yaml"), text).unwrap();
+    let manifest = pets(folder.path(), ", base_url: 'http://127.0.0.1:9'");
+    let (_, problems) = agent_from_manifest(&manifest, &scripted("- text: hi")).await.unwrap();
+    assert_eq!(
+        problems[0].to_string(),
+        "toolset `pets`: the file `link.yaml` can't be read: it is a link out of the folder of the document: \
+         the path is left out (at `/paths/~1a`)"
+    );
+}

@@ -54,6 +54,7 @@ fn levels(manifest: &Manifest) -> Vec<(&Fallback, Level<'_>)> {
             levels.extend(settings.fallback.iter().map(|list| (list, Level::Tool(toolset, name))));
         }
         match &toolset.kind {
+            ToolsetKind::OpenApi(_) => {}
             ToolsetKind::Http(http) => {
                 for endpoint in &http.endpoints {
                     let list = endpoint.settings.fallback.iter();
@@ -67,11 +68,11 @@ fn levels(manifest: &Manifest) -> Vec<(&Fallback, Level<'_>)> {
 
 /// The tools that are known without asking anybody.
 fn tools_in(toolset: &ToolsetConfig) -> impl Iterator<Item = Tool<'_>> {
-    match &toolset.kind {
-        ToolsetKind::Http(http) => {
-            http.endpoints.iter().map(move |endpoint| (toolset, endpoint.name.as_str()))
-        }
-    }
+    let endpoints = match &toolset.kind {
+        ToolsetKind::Http(http) => http.endpoints.as_slice(),
+        ToolsetKind::OpenApi(_) => &[],
+    };
+    endpoints.iter().map(move |endpoint| (toolset, endpoint.name.as_str()))
 }
 
 /// The tools that a list is for: those without a nearer one.
@@ -98,6 +99,11 @@ fn is_for(strategy: &Strategy, (toolset, tool): &Tool<'_>) -> bool {
     names.is_empty() || names.iter().any(|name| answers_to(toolset, tool, name))
 }
 
+/// Whether it is known what a tool does to the world.
+fn has_known_effect((toolset, tool): &Tool<'_>) -> bool {
+    toolset.declares_its_tools() || toolset.settings(tool).effect.is_some()
+}
+
 fn effect_of((toolset, tool): &Tool<'_>) -> Effect {
     toolset.settings(tool).effect.unwrap_or_default()
 }
@@ -109,6 +115,14 @@ fn tool_names(manifest: &Manifest, fallback: &Fallback, level: Level<'_>, proble
         Level::Toolset(toolset) => tools_in(toolset).collect(),
         Level::Agent => manifest.toolsets.iter().flat_map(tools_in).collect(),
     };
+    let all_are_known = match level {
+        Level::Tool(..) => true,
+        Level::Toolset(toolset) => toolset.declares_its_tools(),
+        Level::Agent => manifest.toolsets.iter().all(ToolsetConfig::declares_its_tools),
+    };
+    if !all_are_known {
+        return;
+    }
     let known: Vec<&str> = all.iter().map(|(_, tool)| *tool).collect();
     for (strategy, span, path) in fallback.placed() {
         for name in &strategy.when.tools {
@@ -136,7 +150,8 @@ fn tool_names(manifest: &Manifest, fallback: &Fallback, level: Level<'_>, proble
 fn instructions(fallback: &Fallback, tools: &[Tool<'_>], problems: &Problems) {
     for (strategy, span, path) in fallback.placed() {
         let Action::Continue { instructions: Some(instructions) } = &strategy.action else { continue };
-        let tools: Vec<&Tool<'_>> = tools.iter().filter(|tool| is_for(strategy, tool)).collect();
+        let is_meant = |tool: &&Tool<'_>| is_for(strategy, tool) && has_known_effect(tool);
+        let tools: Vec<&Tool<'_>> = tools.iter().filter(is_meant).collect();
         let kinds = reach::kinds_of(&strategy.when);
         // What a call should have been is told by whoever checked it, better than by its kind.
         if tools.is_empty() || kinds.is_empty() || kinds.iter().any(|kind| kind.class() == ErrorClass::Model)

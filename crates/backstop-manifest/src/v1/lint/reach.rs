@@ -132,7 +132,7 @@ fn impossibility(when: &When, level: Level<'_>) -> Option<(&'static str, &'stati
         ));
     }
     match &toolset.kind {
-        ToolsetKind::Http(_) => {
+        ToolsetKind::Http(_) | ToolsetKind::OpenApi(_) => {
             let good = |status: &u16| (200..300).contains(status);
             let all_good = !when.statuses.is_empty() && when.statuses.iter().all(good);
             let none = !kinds.iter().any(|kind| DESPITE_A_GOOD_STATUS.contains(kind));

@@ -6,7 +6,7 @@ use backstop_core::{Action, Applied, Backoff, Effect, ErrorClass, Strategy, Tool
 
 use super::{
     super::{fallback::Fallback, manifest::Manifest, toolset::ToolsetKind},
-    Level, Tool, effect_of, is_for,
+    Level, Tool, effect_of, has_known_effect, is_for,
     reach::kinds_of,
 };
 use crate::diagnostic::{Diagnostic, Problems, code};
@@ -38,6 +38,7 @@ pub(super) fn retries(fallback: &Fallback, level: Level<'_>, tools: &[Tool<'_>],
         }
         let is_unsafe = |tool: &&Tool<'_>| {
             is_for(strategy, tool)
+                && has_known_effect(tool)
                 && effect_of(tool) == Effect::Mutating
                 && (matches!(strategy.action, Action::UseTool { .. }) || !is_keyed(tool))
         };
@@ -78,6 +79,7 @@ fn may_have_applied(when: &When, counts: fn(&ToolErrorKind) -> bool) -> bool {
 
 fn is_keyed((toolset, tool): &Tool<'_>) -> bool {
     match &toolset.kind {
+        ToolsetKind::OpenApi(_) => false,
         ToolsetKind::Http(http) => {
             http.endpoints.iter().any(|endpoint| endpoint.name.value == *tool && endpoint.idempotent_key)
         }

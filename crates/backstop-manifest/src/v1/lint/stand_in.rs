@@ -6,7 +6,7 @@ use backstop_core::{Action, Effect, ToolSpec, text};
 use serde_json::{Map, Value};
 
 use super::{
-    super::{fallback::Fallback, manifest::Manifest, toolset::ToolsetKind},
+    super::{fallback::Fallback, manifest::Manifest, toolset::ToolsetConfig},
     Level, Tool, answers_to, effect_of, is_for, tools_in,
 };
 use crate::{
@@ -17,9 +17,7 @@ use crate::{
 
 /// Whether all tools are known without asking anybody.
 fn all_are_known(manifest: &Manifest) -> bool {
-    manifest.toolsets.iter().all(|toolset| match toolset.kind {
-        ToolsetKind::Http(_) => true,
-    })
+    manifest.toolsets.iter().all(ToolsetConfig::declares_its_tools)
 }
 
 /// The tool that a run finds by this name: by the one that the model knows, else by its own where that is unique.

@@ -1,26 +1,26 @@
 //! From a manifest to an agent: the one place where text, adapters and runtime meet.
 
+mod http;
+mod openapi;
+
 use std::{
     io::Read,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use backstop_core::{Model, ModelError, Redactor, ToolError, Toolset};
+use backstop_core::{Model, ModelError, Redactor, ToolError, ToolPolicy, ToolSpec, Toolset};
 use backstop_manifest::{
     Diagnostic, Environment, Manifest, SecretText,
-    v1::{
-        self, ApiKeyPlace, CircuitBreaker, Constant, ModelConfig, ModelProfile, ParameterPlace,
-        ToolsetConfig, ToolsetKind,
-    },
+    v1::{self, CircuitBreaker, ModelConfig, ModelProfile, ToolsetConfig, ToolsetKind},
 };
 use backstop_runtime::{Agent, AgentBuilder, Breaker, BreakerLimits, BuildProblem, ToolsetOptions};
 use backstop_toolsets::{
     client::http_client,
     deployment::{OpenAiConfig, OpenAiModel, SchemaProfile, ScriptError, ScriptedModel, profile::SchemaNote},
-    http::{Auth, Endpoint, HttpConfig, HttpToolset, Method, Parameter, Place, failure_of},
+    http::{HttpToolset, failure_of},
+    openapi::OpenApiError,
 };
-use secrecy::SecretString;
 
 /// Bytes of a manifest or a script at most.
 const FILE_CAP: u64 = 1024 * 1024;
@@ -102,6 +102,15 @@ pub enum LoadError {
         #[source]
         source: ToolError,
     },
+    /// The document of a toolset can't be used.
+    #[error("the document of toolset `{toolset}` can't be used")]
+    Document {
+        /// The toolset.
+        toolset: String,
+        /// Why.
+        #[source]
+        source: OpenApiError,
+    },
     /// An override is not usable.
     #[error("{0}")]
     Override(String),
@@ -137,10 +146,13 @@ pub async fn agent_from_manifest(
     if let Some(instructions) = &manifest.instructions {
         builder = builder.instructions(instructions.clone());
     }
+    let mut problems = Vec::new();
     for config in &manifest.toolsets {
-        builder = add_toolset(builder, manifest, config, &client)?;
+        builder = add_toolset(builder, manifest, config, &client, &mut problems).await?;
     }
-    Ok(builder.build().await)
+    let (agent, more) = builder.build().await;
+    problems.extend(more);
+    Ok((agent, problems))
 }
 
 fn redactor(manifest: &Manifest, overrides: &Overrides) -> Redactor {
@@ -170,10 +182,10 @@ fn model(
     };
     let mut made = OpenAiConfig::new(base_url, name, client.clone());
     let key = config.and_then(|config| config.api_key.as_ref()).or(overrides.api_key.as_ref());
-    made.api_key = key.map(secret);
+    made.api_key = key.map(http::secret);
     if let Some(config) = config {
         made.profile = config.profile.map_or(made.profile, profile);
-        made.headers = headers(&config.headers);
+        made.headers = http::headers(&config.headers);
         made.temperature = config.temperature;
         made.max_tokens = config.max_tokens;
         made.extra = config.extra.clone();
@@ -246,35 +258,52 @@ fn parse_url(text: &str) -> Result<url::Url, LoadError> {
     }
 }
 
-fn add_toolset(
+/// A toolset, and what of its source can't be used.
+type Made = (Arc<dyn Toolset>, Vec<BuildProblem>);
+
+async fn add_toolset(
     builder: AgentBuilder,
     manifest: &Manifest,
     config: &ToolsetConfig,
     client: &reqwest::Client,
+    problems: &mut Vec<BuildProblem>,
 ) -> Result<AgentBuilder, LoadError> {
     let name = config.name.value.clone();
-    let made: Arc<dyn Toolset> = match &config.kind {
+    let (made, found): Made = match &config.kind {
         ToolsetKind::Http(http) => {
-            let made = HttpToolset::new(http_config(config, http, client));
-            Arc::new(made.map_err(|source| LoadError::Toolset { toolset: name.clone(), source })?)
+            let made = HttpToolset::new(http::config(config, http, client));
+            let made = made.map_err(|source| LoadError::Toolset { toolset: name.clone(), source })?;
+            (Arc::new(made), Vec::new())
         }
+        ToolsetKind::OpenApi(openapi) => openapi::toolset(config, openapi, client).await?,
         _ => return Err(LoadError::Override(format!("the kind of toolset `{name}` is not supported"))),
     };
-    let policies: std::collections::HashMap<String, backstop_core::ToolPolicy> = config
-        .specs()
-        .into_iter()
-        .map(|spec| (spec.name.clone(), manifest.policy_for(&name, &spec.name)))
-        .collect();
-    let options = ToolsetOptions::default().prefix(config.prefix.clone()).adjust(move |spec, policy| {
-        if let Some(declared) = policies.get(&spec.name) {
-            policy.clone_from(declared);
-        }
-    });
+    problems.extend(found);
+    let options = ToolsetOptions::default().prefix(config.prefix.clone()).adjust(declared(manifest, config));
     let made = match config.circuit_breaker {
         Some(declared) => Arc::new(Breaker::new(made, breaker_limits(declared))),
         None => made,
     };
     Ok(builder.toolset_with(made, options))
+}
+
+/// What a manifest declares for the tools of a toolset, beside what their source says.
+fn declared(
+    manifest: &Manifest,
+    config: &ToolsetConfig,
+) -> impl Fn(&mut ToolSpec, &mut ToolPolicy) + Send + Sync + use<> {
+    let (manifest, config) = (manifest.clone(), config.clone());
+    move |spec, policy| {
+        *policy = manifest.policy_for(&config.name, &spec.name);
+        let settings = config.settings(&spec.name);
+        spec.effect = settings.effect.unwrap_or(spec.effect);
+        spec.parallel_safe = settings.parallel.unwrap_or(spec.parallel_safe);
+        if let Some(description) = settings.description {
+            spec.description = description;
+        }
+        spec.find_with = settings.find_with.or(spec.find_with.take());
+        spec.check_with = settings.check_with.or(spec.check_with.take());
+    }
 }
 
 fn breaker_limits(declared: CircuitBreaker) -> BreakerLimits {
@@ -285,43 +314,11 @@ fn breaker_limits(declared: CircuitBreaker) -> BreakerLimits {
     }
 }
 
-fn http_config(config: &ToolsetConfig, http: &v1::HttpConfig, client: &reqwest::Client) -> HttpConfig {
-    let mut made =
-        HttpConfig::new(config.name.value.clone(), http.base_url.value.as_url().clone(), client.clone());
-    made.headers = headers(&http.headers);
-    made.auth = match &http.auth {
-        v1::Auth::Bearer(token) => Auth::Bearer(secret(token)),
-        v1::Auth::Basic { username, password } => {
-            Auth::Basic { username: username.expose().to_owned(), password: secret(password) }
-        }
-        v1::Auth::ApiKey { place: ApiKeyPlace::Header, name, value } => {
-            Auth::ApiKeyHeader { name: name.clone(), value: secret(value) }
-        }
-        v1::Auth::ApiKey { place: ApiKeyPlace::Query, name, value } => {
-            Auth::ApiKeyQuery { name: name.clone(), value: secret(value) }
-        }
-        _ => Auth::None,
-    };
-    made.idempotency_header = Some(http.idempotency_header.clone());
-    made.endpoints = endpoints(config, http);
-    made
-}
-
-fn endpoints(config: &ToolsetConfig, http: &v1::HttpConfig) -> Vec<Endpoint> {
-    let made = |(spec, endpoint): (_, &v1::HttpEndpoint)| {
-        let mut made = Endpoint::new(spec, method(endpoint.method), endpoint.path.value.clone());
-        made.parameters = endpoint.parameters.iter().map(parameter).collect();
-        made.sends_idempotency_key = endpoint.idempotent_key;
-        made
-    };
-    config.specs().into_iter().zip(&http.endpoints).map(made).collect()
-}
-
 /// The failure that a tool, by its own name, would meet if its service answered with this status, and with these
-/// words where there are some. Makes no request.
+/// words where there are some. Makes no request, but for the document of the service where it is no file.
 ///
 /// `None` for a status that says the call worked, and for a tool that is no HTTP endpoint.
-pub fn failure_of_status(
+pub async fn failure_of_status(
     manifest: &Manifest,
     toolset: &str,
     tool: &str,
@@ -331,46 +328,17 @@ pub fn failure_of_status(
     let config = manifest.toolset(toolset)?;
     match &config.kind {
         ToolsetKind::Http(http) => {
-            let endpoint = endpoints(config, http).into_iter().find(|endpoint| endpoint.spec.name == tool)?;
+            let endpoint =
+                http::endpoints(config, http).into_iter().find(|endpoint| endpoint.spec.name == tool)?;
+            failure_of(&endpoint, status, words)
+        }
+        ToolsetKind::OpenApi(openapi) => {
+            let api = openapi::open(openapi, &http_client().ok()?).await.ok()?;
+            let endpoint = api.endpoints.into_iter().find(|endpoint| endpoint.spec.name == tool)?;
             failure_of(&endpoint, status, words)
         }
         _ => None,
     }
-}
-
-fn parameter(parameter: &v1::Parameter) -> Parameter {
-    let place = match parameter.place {
-        ParameterPlace::Path => Place::Path,
-        ParameterPlace::Query => Place::Query,
-        ParameterPlace::Header => Place::Header,
-        ParameterPlace::Body => Place::Body,
-    };
-    let made = Parameter::new(parameter.name.value.clone(), place).wire_name(parameter.wire_name.clone());
-    match &parameter.constant {
-        None => made,
-        Some(Constant::Json(value)) => made.constant(value.clone()),
-        Some(Constant::Secret(text)) => made.constant(text.expose()),
-    }
-}
-
-fn method(method: v1::Method) -> Method {
-    match method {
-        v1::Method::Get => Method::GET,
-        v1::Method::Head => Method::HEAD,
-        v1::Method::Post => Method::POST,
-        v1::Method::Put => Method::PUT,
-        v1::Method::Patch => Method::PATCH,
-        v1::Method::Delete => Method::DELETE,
-        v1::Method::Options => Method::OPTIONS,
-    }
-}
-
-fn headers(headers: &[v1::Header]) -> Vec<(String, SecretString)> {
-    headers.iter().map(|header| (header.name.value.clone(), secret(&header.value))).collect()
-}
-
-fn secret(text: &SecretText) -> SecretString {
-    SecretString::from(text.expose().to_owned())
 }
 
 /// The text of the manifest at `path`.

@@ -1,0 +1,105 @@
+//! Services from their declarations: endpoints, parameters, credentials.
+
+use backstop_manifest::{
+    SecretText,
+    v1::{self, ApiKeyPlace, Constant, ParameterPlace, ParameterStyle, ToolsetConfig},
+};
+use backstop_toolsets::http::{Auth, BodyForm, Endpoint, HttpConfig, Method, Parameter, Place, Style};
+use secrecy::SecretString;
+
+pub(super) fn config(config: &ToolsetConfig, http: &v1::HttpConfig, client: &reqwest::Client) -> HttpConfig {
+    let mut made =
+        HttpConfig::new(config.name.value.clone(), http.base_url.value.as_url().clone(), client.clone());
+    made.headers = headers(&http.headers);
+    made.auth = auth(&http.auth);
+    made.idempotency_header = Some(http.idempotency_header.clone());
+    made.endpoints = endpoints(config, http);
+    made
+}
+
+pub(super) fn endpoints(config: &ToolsetConfig, http: &v1::HttpConfig) -> Vec<Endpoint> {
+    let made = |(spec, endpoint): (_, &v1::HttpEndpoint)| {
+        let mut made = Endpoint::new(spec, method(endpoint.method), endpoint.path.value.clone());
+        made.parameters = endpoint.parameters.iter().map(parameter).collect();
+        made.body = match &endpoint.body {
+            v1::Body::Form => BodyForm::UrlEncoded,
+            v1::Body::Multipart => BodyForm::Multipart,
+            v1::Body::Whole { media_type } => BodyForm::Whole { media_type: media_type.clone() },
+            _ => BodyForm::Json,
+        };
+        made.sends_idempotency_key = endpoint.idempotent_key;
+        made
+    };
+    config.specs().into_iter().zip(&http.endpoints).map(made).collect()
+}
+
+pub(super) fn auth(declared: &v1::Auth) -> Auth {
+    match declared {
+        v1::Auth::Bearer(token) => Auth::Bearer(secret(token)),
+        v1::Auth::Basic { username, password } => {
+            Auth::Basic { username: username.expose().to_owned(), password: secret(password) }
+        }
+        v1::Auth::ApiKey { place: ApiKeyPlace::Header, name, value } => {
+            Auth::ApiKeyHeader { name: name.clone(), value: secret(value) }
+        }
+        v1::Auth::ApiKey { place: ApiKeyPlace::Query, name, value } => {
+            Auth::ApiKeyQuery { name: name.clone(), value: secret(value) }
+        }
+        _ => Auth::None,
+    }
+}
+
+fn style(style: ParameterStyle) -> Style {
+    match style {
+        ParameterStyle::Simple => Style::Simple,
+        ParameterStyle::Label => Style::Label,
+        ParameterStyle::Matrix => Style::Matrix,
+        ParameterStyle::Form => Style::Form,
+        ParameterStyle::SpaceDelimited => Style::SpaceDelimited,
+        ParameterStyle::PipeDelimited => Style::PipeDelimited,
+        ParameterStyle::DeepObject => Style::DeepObject,
+        ParameterStyle::Json => Style::Json,
+    }
+}
+
+fn parameter(parameter: &v1::Parameter) -> Parameter {
+    let place = match parameter.place {
+        ParameterPlace::Path => Place::Path,
+        ParameterPlace::Query => Place::Query,
+        ParameterPlace::Header => Place::Header,
+        ParameterPlace::Cookie => Place::Cookie,
+        ParameterPlace::Body => Place::Body,
+    };
+    let mut made = Parameter::new(parameter.name.value.clone(), place).wire_name(parameter.wire_name.clone());
+    if let Some(style) = parameter.style.map(style) {
+        made.style = style;
+        made.explode = matches!(style, Style::Form | Style::DeepObject);
+    }
+    made.explode = parameter.explode.unwrap_or(made.explode);
+    made.media_type.clone_from(&parameter.media_type);
+    match &parameter.constant {
+        None => made,
+        Some(Constant::Json(value)) => made.constant(value.clone()),
+        Some(Constant::Secret(text)) => made.constant(text.expose()),
+    }
+}
+
+fn method(method: v1::Method) -> Method {
+    match method {
+        v1::Method::Get => Method::GET,
+        v1::Method::Head => Method::HEAD,
+        v1::Method::Post => Method::POST,
+        v1::Method::Put => Method::PUT,
+        v1::Method::Patch => Method::PATCH,
+        v1::Method::Delete => Method::DELETE,
+        v1::Method::Options => Method::OPTIONS,
+    }
+}
+
+pub(super) fn headers(headers: &[v1::Header]) -> Vec<(String, SecretString)> {
+    headers.iter().map(|header| (header.name.value.clone(), secret(&header.value))).collect()
+}
+
+pub(super) fn secret(text: &SecretText) -> SecretString {
+    SecretString::from(text.expose().to_owned())
+}
