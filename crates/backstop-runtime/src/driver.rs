@@ -16,7 +16,7 @@ use crate::{
     answerer::Answerer,
     clock::Clock,
     observer::Observer,
-    running::{Finished, Running, panic_words},
+    running::{Finished, MARGIN, Running, panic_words},
     sink::ObserverSink,
     telemetry,
 };
@@ -122,6 +122,7 @@ impl Driver<'_> {
         let now = Instant::now();
         let turn_ends = now.checked_add(turn.timeout).map_or(run_ends, |ends| ends.min(run_ends));
         let timeout = turn_ends.saturating_duration_since(now);
+        let given_up = turn_ends.checked_add(MARGIN).map_or(run_ends, |ends| ends.min(run_ends));
         let request = ModelRequest::new(self.run.transcript(), &self.run.definition().catalog, timeout);
         let sink =
             self.observer.filter(|_| self.stream).map(|observer| ObserverSink::new(observer, self.redactor));
@@ -137,7 +138,7 @@ impl Driver<'_> {
         let reply = tokio::select! {
             biased;
             () = cancelled(self.cancel) => return Event::Cancelled,
-            reply = tokio::time::timeout_at(turn_ends, reply) => reply,
+            reply = tokio::time::timeout_at(given_up, reply) => reply,
         };
         if let Some(sink) = &sink {
             sink.finish();

@@ -15,7 +15,7 @@ const PATTERN_CAP: usize = 1024 * 1024;
 /// Steps that a pattern with lookaround may take.
 const BACKTRACK_CAP: usize = 100_000;
 /// Problems looked at in one call.
-const PROBLEM_CAP: usize = 64;
+pub(crate) const PROBLEM_CAP: usize = 64;
 
 /// A JSON Schema compiled once, without network or files: a remote `$ref` is an error. Without `$schema` it is
 /// draft 2020-12. Patterns run in
@@ -89,6 +89,14 @@ impl CompiledSchema {
     /// Whether an argument, however deep, is declared to be a secret.
     pub(crate) fn has_secrets(&self) -> bool {
         self.has_secrets
+    }
+
+    /// What is first wrong with a value, such as `` `items[0].qty` must be an integer; got "x" ``; `None` where it fits.
+    pub fn misfit(&self, value: &Value) -> Option<String> {
+        if self.is_valid(value) {
+            return None;
+        }
+        Some(self.problems(value).first().map_or_else(|| "it does not fit".into(), Problem::in_words))
     }
 
     pub(crate) fn is_valid(&self, arguments: &Value) -> bool {

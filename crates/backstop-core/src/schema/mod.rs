@@ -17,6 +17,7 @@ pub use coerce::ArgumentRules;
 pub use compiled::{CompiledSchema, SchemaError};
 pub use violation::{Violation, place_in_words};
 
+pub(crate) use compiled::PROBLEM_CAP;
 pub(crate) use decode::decode;
 pub(crate) use report::{Subject, did_you_mean, invalid_arguments};
 pub(crate) use strict::object;

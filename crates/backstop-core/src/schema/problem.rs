@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{
     expected::{self, quoted},
     mend::{Mend, retyped},
-    violation::pointer_token,
+    violation::{place_in_words, pointer_token},
 };
 use crate::text::nearest;
 
@@ -18,6 +18,21 @@ pub(crate) struct Problem {
     pub(crate) fault: Fault,
     /// How it is surely mended.
     pub(crate) mend: Option<Mend>,
+}
+
+impl Problem {
+    /// Place and fault, for operators.
+    pub(super) fn in_words(&self) -> String {
+        let place = match self.pointer.as_str() {
+            "" => "it".to_owned(),
+            pointer => format!("`{}`", place_in_words(pointer)),
+        };
+        match &self.fault {
+            Fault::Missing => format!("{place} is missing"),
+            Fault::Unknown { .. } => format!("{place} is not declared"),
+            Fault::Unfit { must, got, .. } => format!("{place} {must}; got {got}"),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

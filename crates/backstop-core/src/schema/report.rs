@@ -17,6 +17,8 @@ use crate::{
 const MENDED_CAP: usize = 700;
 /// Parameter names that are listed.
 const NAMES_CAP: usize = 30;
+/// Places that one order names.
+const PLACES_CAP: usize = 10;
 
 /// The tool whose arguments are reported on.
 #[derive(Clone, Copy)]
@@ -156,6 +158,10 @@ fn order(tool: &str, problems: &[Problem]) -> String {
         let mut named = HashSet::new();
         places.retain(|place| named.insert(place.clone()));
         if !places.is_empty() {
+            if places.len() > PLACES_CAP {
+                places.truncate(PLACES_CAP);
+                places.push("the others".into());
+            }
             parts.push(format!("{} {verb}", and(&places)));
         }
     }

@@ -1,6 +1,6 @@
 //! URLs that may hold a password.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use percent_encoding::percent_decode_str;
@@ -13,7 +13,7 @@ use crate::{
     span::Spanned,
 };
 
-/// An `http` or `https` URL. `Debug`, `Display` and `Serialize` show no password.
+/// An `http` or `https` URL. `Debug`, `Display` and `Serialize` show no password and no key of its query.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpUrl(Url);
 
@@ -32,6 +32,14 @@ impl HttpUrl {
         // It can only fail for a URL without a host, which this is not; then nothing is shown.
         if shown.password().is_some() && shown.set_password(Some("***")).is_err() {
             return String::new();
+        }
+        if shown.query_pairs().any(|(name, _)| is_credential(&name)) {
+            let hidden = |(name, value): (Cow<'_, str>, Cow<'_, str>)| {
+                let value = if is_credential(&name) { "***".to_owned() } else { value.into_owned() };
+                (name.into_owned(), value)
+            };
+            let pairs: Vec<(String, String)> = self.0.query_pairs().map(hidden).collect();
+            shown.query_pairs_mut().clear().extend_pairs(pairs);
         }
         shown.to_string()
     }
@@ -105,5 +113,27 @@ pub(super) fn url_with_query(at: &At<'_>) -> Option<Spanned<HttpUrl>> {
             );
         }
     }
+    for (name, value) in url.query_pairs().filter(|(name, _)| is_credential(name)) {
+        at.cx.keep_secret(&value);
+        if !at.is_reference() {
+            let name = backstop_core::text::escaped(&name, 80);
+            at.report(
+                Diagnostic::warning(
+                    code::PLAIN_SECRET,
+                    format!("the value of `{name}` in the URL is written out"),
+                )
+                .hint("where the server takes it in a header, use `headers: {NAME: ${secret:NAME}}`"),
+            );
+        }
+    }
     Some(Spanned::new(HttpUrl::new(url), at.span()))
+}
+
+/// Whether a query parameter of this name holds a credential. Other values are no secrets: hiding `true` would hide
+/// it everywhere.
+fn is_credential(name: &str) -> bool {
+    let name: String =
+        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    ["key", "token", "secret", "password", "signature"].iter().any(|end| name.ends_with(end))
+        || matches!(name.as_str(), "sig" | "code" | "auth" | "authorization")
 }

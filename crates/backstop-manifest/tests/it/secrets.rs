@@ -52,6 +52,26 @@ fn every_secret_is_known_to_the_redactor() {
 }
 
 #[test]
+fn a_key_in_the_query_of_a_models_address_is_a_secret_and_its_version_is_none() {
+    let (manifest, problems) = load(
+        "version: 1\nname: a\nmodel: {name: m, base_url: 'http://h/v1?api-version=2026-07&Api-Key=a/SECRET-8&sig=SECRET-9'}\n",
+    );
+    let manifest = manifest.unwrap_or_else(|| panic!("{}", shown(&problems)));
+    let secrets: Vec<&str> = manifest.secrets.iter().map(|secret| secret.expose()).collect();
+    assert_eq!(secrets, ["SECRET-9", "a/SECRET-8"]);
+    let debug = format!("{manifest:?} {problems:?}");
+    assert!(debug.contains("http://h/v1?api-version=2026-07&Api-Key=***&sig=***"), "{debug}");
+    assert!(!debug.contains("SECRET"), "{debug}");
+    assert_eq!(
+        shown(&problems),
+        "3:28: warning[plain-secret]: model.base_url: the value of `Api-Key` in the URL is written out\n  \
+         hint: where the server takes it in a header, use `headers: {NAME: ${secret:NAME}}`\n\
+         3:28: warning[plain-secret]: model.base_url: the value of `sig` in the URL is written out\n  \
+         hint: where the server takes it in a header, use `headers: {NAME: ${secret:NAME}}`"
+    );
+}
+
+#[test]
 fn secrets_are_refused_where_they_are_not_kept() {
     insta::assert_snapshot!(problems(
         r#"

@@ -12,13 +12,13 @@ mod constraints;
 mod executor;
 mod faults;
 mod kit;
-mod provider;
-mod report;
+pub(crate) mod provider;
+pub(crate) mod report;
 mod results;
-mod server;
+pub(crate) mod server;
 mod shapes;
 mod streams;
-mod surface;
+pub(crate) mod surface;
 mod toolbox;
 mod turns;
 

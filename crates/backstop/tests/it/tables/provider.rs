@@ -21,16 +21,17 @@ use super::{
     server::{Answer, Server, client},
 };
 
-const DONE: &str = r#"{"choices":[{"index":0,"message":{"content":"done"},"finish_reason":"stop"}]}"#;
+pub(crate) const DONE: &str =
+    r#"{"choices":[{"index":0,"message":{"content":"done"},"finish_reason":"stop"}]}"#;
 
 /// A reply whose calls stand there as they are sent, and why it ended.
-fn turn(calls: &str, finish: &str) -> String {
+pub(crate) fn turn(calls: &str, finish: &str) -> String {
     format!(
         r#"{{"choices":[{{"index":0,"message":{{"content":null,"tool_calls":[{calls}]}},"finish_reason":{finish}}}]}}"#
     )
 }
 
-fn call(id: &str, function: &str) -> String {
+pub(crate) fn call(id: &str, function: &str) -> String {
     format!(r#"{{"id":"{id}","type":"function","function":{function}}}"#)
 }
 
@@ -76,7 +77,7 @@ fn refused(request: &Value) -> Option<String> {
 }
 
 /// A strict server that gives these answers in turn.
-async fn strict(answers: Vec<Answer>) -> Server {
+pub(crate) async fn strict(answers: Vec<Answer>) -> Server {
     let rest = Mutex::new(answers.into_iter());
     Server::start(move |_, request| match refused(request) {
         Some(why) => Answer::json("400 Bad Request", json!({"error": {"message": why}}).to_string()),

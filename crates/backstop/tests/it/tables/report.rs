@@ -10,15 +10,15 @@ use super::kit::Lines;
 
 /// What tool bodies were given.
 #[derive(Clone, Default)]
-pub(super) struct Log(Arc<Mutex<Lines>>);
+pub(crate) struct Log(Arc<Mutex<Lines>>);
 
 impl Log {
-    pub(super) fn note(&self, tool: &str, arguments: &Value) {
+    pub(crate) fn note(&self, tool: &str, arguments: &Value) {
         self.0.lock().unwrap().push(format!("ran {tool} {arguments}"));
     }
 
     /// Sorted: calls of one turn run at the same time.
-    pub(super) fn lines(&self) -> Lines {
+    pub(crate) fn lines(&self) -> Lines {
         let mut lines = self.0.lock().unwrap().clone();
         lines.sort();
         if lines.is_empty() { vec!["ran nothing".into()] } else { lines }
@@ -82,7 +82,7 @@ pub(super) fn told(report: &RunReport, model: &TestModel, log: &Log) -> Lines {
 }
 
 /// How a run ended.
-pub(super) fn ended(report: &RunReport) -> String {
+pub(crate) fn ended(report: &RunReport) -> String {
     let outcome = report.outcome();
     let said = match outcome {
         Outcome::Answered { text } => text.clone(),
@@ -96,7 +96,7 @@ pub(super) fn ended(report: &RunReport) -> String {
 }
 
 /// The conversation, one message a line.
-pub(super) fn conversation(messages: &[Message]) -> Lines {
+pub(crate) fn conversation(messages: &[Message]) -> Lines {
     let line = |message: &Message| match message {
         Message::System { text } => format!("system {text}"),
         Message::User { text } => format!("user {text}"),
@@ -129,7 +129,7 @@ pub(super) fn on_offer(agent: &Agent) -> String {
     format!("tools: {}", names.join(", "))
 }
 
-fn without_references(report: &RunReport, text: &str) -> String {
+pub(crate) fn without_references(report: &RunReport, text: &str) -> String {
     let references = report.failures().iter().map(|failure| failure.reference.to_string());
     references.fold(text.to_owned(), |text, reference| text.replace(&reference, "REF"))
 }

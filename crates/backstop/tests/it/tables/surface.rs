@@ -1,6 +1,6 @@
 //! One tool as a typed function, as an HTTP endpoint and as a tool of a plain toolset; and a run that calls it.
 
-use std::{error::Error, sync::Arc};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use backstop::{
@@ -22,26 +22,40 @@ use super::{
 
 /// Where a tool comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Surface {
+pub(crate) enum Surface {
     Function,
     Http,
     Plain,
 }
 
 impl Surface {
-    pub(super) const ALL: [Self; 3] = [Self::Function, Self::Http, Self::Plain];
+    pub(crate) const ALL: [Self; 3] = [Self::Function, Self::Http, Self::Plain];
+
+    /// These tools, and the service behind them where there is one.
+    pub(crate) async fn toolset(self, tools: &[Tool], log: &Log) -> (Arc<dyn Toolset>, Option<Server>) {
+        match self {
+            Self::Function => (Arc::new(functions(tools, log)), None),
+            Self::Http => {
+                let server = serve(tools.to_vec(), log.clone()).await;
+                (Arc::new(endpoints(tools, &server.url).unwrap()), Some(server))
+            }
+            Self::Plain => (Arc::new(plain(tools, log)), None),
+        }
+    }
 }
 
 /// An error of any type.
-pub(super) type Failure = Box<dyn Error + Send + Sync>;
+pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
 /// What a tool does.
 #[derive(Clone, Copy)]
-pub(super) enum Body {
+pub(crate) enum Body {
     /// It gives back what it was given.
     Echo,
     /// Code of the tool, and what a service answers that does the same.
     Does(fn(&Value) -> Result<ToolOutput, Failure>, fn(&Value) -> HttpAnswer),
+    /// It gives back what it was given, after this time.
+    Late(Duration),
     /// It never ends.
     Hangs,
 }
@@ -51,6 +65,10 @@ impl Body {
         match self {
             Self::Echo => Ok(ToolOutput::Json(arguments)),
             Self::Does(code, _) => code(&arguments),
+            Self::Late(time) => {
+                tokio::time::sleep(time).await;
+                Ok(ToolOutput::Json(arguments))
+            }
             Self::Hangs => std::future::pending().await,
         }
     }
@@ -59,6 +77,7 @@ impl Body {
         match self {
             Self::Echo => HttpAnswer::json("200 OK", arguments.to_string()),
             Self::Does(_, answer) => answer(arguments),
+            Self::Late(time) => HttpAnswer::After(time, Box::new(Self::Echo.answer(arguments))),
             Self::Hangs => HttpAnswer::Silence,
         }
     }
@@ -66,7 +85,7 @@ impl Body {
 
 /// A tool that only reads and echoes, until said otherwise.
 #[derive(Clone, Copy)]
-pub(super) struct Tool {
+pub(crate) struct Tool {
     name: &'static str,
     effect: Effect,
     body: Body,
@@ -75,25 +94,25 @@ pub(super) struct Tool {
 
 impl Tool {
     /// A tool that takes these arguments.
-    pub(super) fn new<A>(name: &'static str) -> Self
+    pub(crate) fn new<A>(name: &'static str) -> Self
     where
         A: DeserializeOwned + JsonSchema + Serialize + Send + 'static,
     {
         Self { name, effect: Effect::ReadOnly, body: Body::Echo, typed: typed::<A> }
     }
 
-    pub(super) fn mutating(mut self) -> Self {
+    pub(crate) fn mutating(mut self) -> Self {
         self.effect = Effect::Mutating;
         self
     }
 
-    pub(super) fn body(mut self, body: Body) -> Self {
+    pub(crate) fn body(mut self, body: Body) -> Self {
         self.body = body;
         self
     }
 
     /// Its code, and what a service answers that does the same.
-    pub(super) fn does(
+    pub(crate) fn does(
         self,
         code: fn(&Value) -> Result<ToolOutput, Failure>,
         answer: fn(&Value) -> HttpAnswer,
@@ -195,14 +214,7 @@ impl Case {
 
     pub(super) async fn run(self, surface: Surface) -> Lines {
         let (model, log, heard) = (TestModel::new(self.script), Log::default(), Arc::new(Heard::default()));
-        let (toolset, _server): (Arc<dyn Toolset>, Option<Server>) = match surface {
-            Surface::Function => (Arc::new(functions(&self.tools, &log)), None),
-            Surface::Http => {
-                let server = serve(self.tools.clone(), log.clone()).await;
-                (Arc::new(endpoints(&self.tools, &server.url).unwrap()), Some(server))
-            }
-            Surface::Plain => (Arc::new(plain(&self.tools, &log)), None),
-        };
+        let (toolset, _server) = surface.toolset(&self.tools, &log).await;
         let policy = self.policy;
         let options = ToolsetOptions::default().adjust(move |_, declared| policy(declared));
         let (agent, problems) = Agent::builder(model.clone())
