@@ -128,8 +128,13 @@ impl Redactor {
             return error;
         }
         let mut parts = error.parts().clone();
-        let texts =
-            [Some(&mut parts.detail), parts.words.as_mut(), parts.code.as_mut(), parts.request_id.as_mut()];
+        let texts = [
+            Some(&mut parts.detail),
+            parts.words.as_mut(),
+            parts.answered.as_mut(),
+            parts.code.as_mut(),
+            parts.request_id.as_mut(),
+        ];
         for text in texts.into_iter().flatten() {
             if let Some(redacted) = self.redact(text) {
                 *text = redacted;

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use crate::{
     answerer::{Answer, Answerer},
     driver::{LIST_TIMEOUT, RunError},
+    overflow::{LargeResults, Overflow, ReadResult},
     report::RunReport,
     start::{Options, Resume, Start},
 };
@@ -176,12 +177,19 @@ type Adjust = Box<dyn Fn(&mut ToolSpec, &mut ToolPolicy) + Send + Sync>;
 pub struct ToolsetOptions {
     prefix: String,
     adjust: Option<Adjust>,
+    keep_large_results: bool,
 }
 
 impl ToolsetOptions {
     /// Puts a prefix in front of each name.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
+        self
+    }
+
+    /// Keeps results that are too large to show, and gives the agent a tool to read them: see [`Overflow`].
+    pub fn keep_large_results(mut self) -> Self {
+        self.keep_large_results = true;
         self
     }
 
@@ -264,7 +272,8 @@ impl AgentBuilder {
 
     /// Asks all toolsets for their tools, at the same time and with a deadline, and compiles their schemas.
     /// What can't be used is reported and left out.
-    pub async fn build(self) -> (Agent, Vec<BuildProblem>) {
+    pub async fn build(mut self) -> (Agent, Vec<BuildProblem>) {
+        let results = self.keep_results();
         let lists = join_all(self.toolsets.iter().map(|(toolset, _)| async {
             tokio::time::timeout(LIST_TIMEOUT, toolset.list()).await.unwrap_or_else(|_| {
                 Err(ToolError::timeout(
@@ -296,6 +305,9 @@ impl AgentBuilder {
         }
         let (catalog, left_out) = Catalog::build(sources);
         problems.extend(left_out.into_iter().map(BuildProblem::from));
+        if let (Some(results), Some(reader)) = (results, catalog.entries().last()) {
+            results.read_with(&reader.name);
+        }
         let definition = Definition::new(catalog).limits(self.limits).fallback(self.fallback);
         let agent = Agent {
             name: self.name,
@@ -306,6 +318,21 @@ impl AgentBuilder {
             instructions: self.instructions,
         };
         (agent, problems)
+    }
+}
+
+impl AgentBuilder {
+    /// Wraps the toolsets whose large results are kept, and adds the tool that reads them behind all others.
+    fn keep_results(&mut self) -> Option<LargeResults> {
+        let results = LargeResults::new(self.redactor.clone());
+        let mut kept = self.toolsets.iter_mut().filter(|(_, options)| options.keep_large_results).peekable();
+        kept.peek()?;
+        for (toolset, _) in kept {
+            *toolset = Arc::new(Overflow::new(Arc::clone(toolset), results.clone()));
+        }
+        let reader = Arc::new(ReadResult::new(results.clone()));
+        self.toolsets.push((reader, ToolsetOptions::default()));
+        Some(results)
     }
 }
 

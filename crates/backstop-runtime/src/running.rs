@@ -11,8 +11,9 @@ use tracing::Instrument;
 
 use crate::telemetry;
 
-/// What a tool may take longer than its time: one that keeps the limit itself knows better what it waited for.
-const MARGIN: Duration = Duration::from_millis(20);
+/// What a tool or a model may take longer than its time: one that keeps the limit itself knows better what it waited
+/// for.
+pub(crate) const MARGIN: Duration = Duration::from_millis(20);
 /// How long the end of a run waits for tools that were told to stop.
 const GRACE: Duration = Duration::from_millis(500);
 

@@ -7,6 +7,7 @@
 pub mod client;
 pub mod deployment;
 pub mod function;
+pub mod guard;
 pub mod http;
 pub mod openapi;
 mod pointer;

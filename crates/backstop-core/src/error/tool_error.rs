@@ -14,6 +14,8 @@ use crate::{
 const DETAIL_CAP: usize = 4 * 1024;
 /// Bytes kept of words that are meant for the model.
 pub(crate) const WORDS_CAP: usize = 1024;
+/// Bytes kept of who answered and how.
+const ANSWERED_CAP: usize = 300;
 
 /// Why a tool call failed: a [kind](ToolErrorKind), whether the world may have changed, and what each reader may
 /// know.
@@ -47,6 +49,9 @@ pub(crate) struct Parts {
     /// Words for the model: of the service, or the fixed ones of a call that could not be made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) words: Option<String>,
+    /// Who answered and how, in front of the words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) answered: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) status: Option<u16>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,6 +92,7 @@ impl ToolError {
             applied: kind.usually_applied(),
             detail: head(&detail.into(), DETAIL_CAP),
             words: None,
+            answered: None,
             status: None,
             code: None,
             request_id: None,
@@ -163,6 +169,14 @@ impl ToolError {
     pub fn say(self, words: impl AsRef<str>) -> Self {
         let words = clean(&head(words.as_ref(), WORDS_CAP));
         if words.is_empty() { self } else { self.change(|parts| parts.words = Some(words)) }
+    }
+
+    /// Says who answered and how, such as `GET /orders/{id} answered 404 Not Found`: the model reads it in front of
+    /// the [words](Self::say), and no number of the status behind them. It must hold no value and no host.
+    #[must_use]
+    pub fn answered(self, sentence: impl AsRef<str>) -> Self {
+        let sentence = clean(&head(sentence.as_ref(), ANSWERED_CAP));
+        if sentence.is_empty() { self } else { self.change(|parts| parts.answered = Some(sentence)) }
     }
 
     /// The attempt surely did not change the world.

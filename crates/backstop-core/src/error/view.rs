@@ -7,8 +7,8 @@ use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Applied, ErrorClass, ToolError, ToolErrorKind};
-use crate::{id::Reference, spec::Effect, text};
+use super::{Applied, ErrorClass, ToolError, ToolErrorKind, tool_error::Parts};
+use crate::{id::Reference, schema::PROBLEM_CAP, spec::Effect, text};
 
 /// Bytes of one model view at most.
 pub const VIEW_CAP: usize = 2 * 1024;
@@ -122,10 +122,10 @@ impl<'a> ViewFacts<'a> {
         }
         if let (Some(pointer), Some(fault)) = (error.pointer(), fault_of_an_argument(error.kind())) {
             let argument = crate::schema::place_in_words(pointer);
-            let words = parts.words.as_deref().unwrap_or(fault);
+            let words = said(parts).unwrap_or_else(|| fault.into());
             return format!("Invalid value for parameter \"{argument}\" of tool \"{tool}\": {words}");
         }
-        let mut what = match (&parts.words, error.kind()) {
+        let mut what = match (said(parts), error.kind()) {
             // Never anybody's words: the reference is what leads an operator to them.
             (_, ToolErrorKind::Internal) => return self.sentence(ToolErrorKind::Internal),
             (_, ToolErrorKind::Timeout) => {
@@ -134,10 +134,11 @@ impl<'a> ViewFacts<'a> {
                     None => format!("Tool call \"{tool}\" timed out."),
                 };
             }
-            (Some(words), _) => words.clone(),
+            (Some(words), _) => words,
             (None, kind) => self.sentence(kind),
         };
-        if let Some(status) = parts.status {
+        // Who answered says the number.
+        if let (Some(status), None) = (parts.status, &parts.answered) {
             what.push_str(&format!(" (status {status})"));
         }
         if error.class() == ErrorClass::Operator {
@@ -208,7 +209,8 @@ impl<'a> ViewFacts<'a> {
                 None => format!("Call {tool} again with corrected arguments."),
             },
             ErrorClass::Answer => match (error.pointer(), self.find_with) {
-                (Some(_), Some(find)) => {
+                // A refused value is there, and no list has a better one.
+                (Some(_), Some(find)) if error.kind() != ToolErrorKind::Rejected => {
                     format!("Call {find} to find a valid one, then call {tool} again.")
                 }
                 // A small model that is told to try another id counts up from the one that it had.
@@ -216,7 +218,7 @@ impl<'a> ViewFacts<'a> {
                     "Do not guess another \"{}\": use one that you were given, or tell the user.",
                     crate::schema::place_in_words(pointer)
                 ),
-                (Some(pointer), None) => format!(
+                (Some(pointer), _) => format!(
                     "Call {tool} again with another \"{}\", or tell the user.",
                     crate::schema::place_in_words(pointer)
                 ),
@@ -260,6 +262,14 @@ impl<'a> ViewFacts<'a> {
     }
 }
 
+/// What the service said, behind who said it.
+fn said(parts: &Parts) -> Option<String> {
+    match (&parts.answered, &parts.words) {
+        (Some(answered), Some(words)) => Some(format!("{answered}: {words}")),
+        (answered, words) => answered.as_ref().or(words.as_ref()).cloned(),
+    }
+}
+
 /// What is wrong with the argument that an error of this kind names, where nobody said it better; `None` where an
 /// argument can't be at fault.
 const fn fault_of_an_argument(kind: ToolErrorKind) -> Option<&'static str> {
@@ -293,7 +303,9 @@ fn violation_lines(error: &ToolError) -> String {
     for (index, violation) in violations.iter().enumerate() {
         let line = text::head(&violation.message, ROOM);
         if index > 0 && lines.len() + line.len() > ROOM {
-            lines.push_str(&format!("\nAnd {} more problems.", violations.len() - index));
+            // No more were looked for.
+            let least = if violations.len() < PROBLEM_CAP { "" } else { "at least " };
+            lines.push_str(&format!("\nAnd {least}{} more problems.", violations.len() - index));
             return lines;
         }
         if index > 0 {

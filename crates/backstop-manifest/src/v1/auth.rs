@@ -2,7 +2,10 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
-use super::header::{check_header_name, credential};
+use super::{
+    header::{check_header_name, credential},
+    url::{HttpUrl, url_with_query},
+};
 use crate::{
     context::Secrets,
     diagnostic::{Diagnostic, code},
@@ -35,6 +38,26 @@ pub enum Auth {
         /// The key.
         value: SecretText,
     },
+    /// `Authorization: Bearer` with a token that these credentials are exchanged for.
+    OAuth2(Box<OAuth2>),
+}
+
+/// Credentials that are exchanged for a token (RFC 6749, section 4.4).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct OAuth2 {
+    /// Where.
+    pub token_url: HttpUrl,
+    /// Who.
+    pub client_id: String,
+    /// The client's secret.
+    pub client_secret: SecretText,
+    /// What for; empty where nothing is said.
+    pub scope: String,
+    /// Further fields of the request, such as `audience`.
+    pub extra: Vec<(String, String)>,
+    /// Whether the client says who it is in the body, not in a header.
+    pub in_body: bool,
 }
 
 /// Where an API key goes.
@@ -44,6 +67,8 @@ pub enum ApiKeyPlace {
     Header,
     /// In the query.
     Query,
+    /// In a cookie.
+    Cookie,
 }
 
 /// Reads the credential of a service.
@@ -53,21 +78,25 @@ pub(super) fn auth(at: &At<'_>) -> Option<Auth> {
         if at.text()? == "none" {
             return Some(Auth::None);
         }
-        let message = "expected `none` or a mapping with `bearer`, `basic` or `api_key`";
+        let message = "expected `none` or a mapping with `bearer`, `basic`, `api_key` or `oauth2`";
         at.report(
             Diagnostic::error(code::WRONG_TYPE, message).hint("write `auth: {bearer: ${secret:NAME}}`"),
         );
         return None;
     }
-    let fields = at.fields(&["bearer", "basic", "api_key"])?;
+    let fields = at.fields(&["bearer", "basic", "api_key", "oauth2"])?;
     let bearer = fields.get("bearer").map(|at| credential(at, Secrets::Required).map(Auth::Bearer));
     let basic = fields.get("basic").map(basic);
     let api_key = fields.get("api_key").map(api_key);
-    let mut given = [bearer, basic, api_key].into_iter().flatten();
+    let oauth2 = fields.get("oauth2").map(oauth2);
+    let mut given = [bearer, basic, api_key, oauth2].into_iter().flatten();
     match (given.next(), given.next()) {
         (Some(auth), None) => auth,
         _ => {
-            at.error(code::EXACTLY_ONE, "`auth` has exactly one of `bearer`, `basic` and `api_key`");
+            at.error(
+                code::EXACTLY_ONE,
+                "`auth` has exactly one of `bearer`, `basic`, `api_key` and `oauth2`",
+            );
             None
         }
     }
@@ -87,17 +116,42 @@ fn basic(at: &At<'_>) -> Option<Auth> {
 }
 
 fn api_key(at: &At<'_>) -> Option<Auth> {
-    let fields = at.fields(&["header", "query", "value"])?;
+    let fields = at.fields(&["header", "query", "cookie", "value"])?;
     let value = fields.required("value").and_then(|at| credential(at, Secrets::Required));
     let header = fields.get("header").map(|at| at.some_text().filter(|name| check_header_name(at, name)));
     let query = fields.get("query").map(At::some_text);
-    let (place, name) = match (header, query) {
-        (Some(name), None) => (ApiKeyPlace::Header, name),
-        (None, Some(name)) => (ApiKeyPlace::Query, name),
+    let cookie = fields.get("cookie").map(|at| at.some_text().filter(|name| check_header_name(at, name)));
+    let (place, name) = match (header, query, cookie) {
+        (Some(name), None, None) => (ApiKeyPlace::Header, name),
+        (None, Some(name), None) => (ApiKeyPlace::Query, name),
+        (None, None, Some(name)) => (ApiKeyPlace::Cookie, name),
         _ => {
-            at.error(code::EXACTLY_ONE, "`api_key` has exactly one of `header` and `query`");
+            at.error(code::EXACTLY_ONE, "`api_key` has exactly one of `header`, `query` and `cookie`");
             return None;
         }
     };
     Some(Auth::ApiKey { place, name: name?, value: value? })
+}
+
+fn oauth2(at: &At<'_>) -> Option<Auth> {
+    const KEYS: &[&str] = &["token_url", "client_id", "client_secret", "scope", "extra", "client_auth"];
+    let fields = at.fields(KEYS)?;
+    let token_url = fields.required("token_url").and_then(url_with_query);
+    let client_id = fields.required("client_id").and_then(At::some_text);
+    let client_secret = fields.required("client_secret").and_then(|at| credential(at, Secrets::Required));
+    let scope = fields.text("scope").unwrap_or_default();
+    let extra = fields.get("extra").and_then(|at| at.entries("a mapping of fields")).unwrap_or_default();
+    let extra = extra.iter().filter_map(|entry| Some((entry.key().value, entry.text()?))).collect();
+    let in_body = match fields.get("client_auth") {
+        Some(at) => at.one_of(&[("basic", false), ("body", true)])?,
+        None => false,
+    };
+    Some(Auth::OAuth2(Box::new(OAuth2 {
+        token_url: token_url?.value,
+        client_id: client_id?,
+        client_secret: client_secret?,
+        scope,
+        extra,
+        in_body,
+    })))
 }

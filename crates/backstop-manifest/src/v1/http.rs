@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{
     auth::{Auth, auth},
+    connection::{Connection, connection},
     header::{Header, check_header_name, headers},
     name::lint_provider_name,
     parameter::{Parameter, ParameterPlace, Places, parameter},
@@ -20,7 +21,7 @@ use crate::{
     span::Spanned,
 };
 
-const KEYS: &[&str] = &["base_url", "headers", "auth", "idempotency_header", "endpoints"];
+const KEYS: &[&str] = &["base_url", "headers", "auth", "idempotency_header", "connection", "endpoints"];
 const ENDPOINT_KEYS: &[&str] = &[
     "method",
     "path",
@@ -36,6 +37,10 @@ const ENDPOINT_KEYS: &[&str] = &[
     "find_with",
     "check_with",
     "fallback",
+    "success_when",
+    "fail_when",
+    "result",
+    "check_output",
 ];
 const IDEMPOTENCY_HEADER: &str = "Idempotency-Key";
 
@@ -51,6 +56,8 @@ pub struct HttpConfig {
     pub auth: Auth,
     /// The header of the idempotency key.
     pub idempotency_header: String,
+    /// How the service is reached.
+    pub connection: Connection,
     /// The tools.
     pub endpoints: Vec<HttpEndpoint>,
 }
@@ -179,6 +186,7 @@ pub(super) fn http(at: &At<'_>, wall_clock: Duration) -> Option<HttpConfig> {
     let headers = fields.get("headers").map(headers).unwrap_or_default();
     let auth = fields.get("auth").map_or(Some(Auth::None), auth);
     let idempotency_header = idempotency_header(&fields);
+    let connection = fields.get("connection").map(connection).unwrap_or_default();
     let entries = fields.get("endpoints").and_then(|at| at.entries("a mapping of tool names to endpoints"));
     let entries = entries.unwrap_or_default();
     let names: Vec<String> = entries.iter().map(|entry| entry.key().value).collect();
@@ -188,6 +196,7 @@ pub(super) fn http(at: &At<'_>, wall_clock: Duration) -> Option<HttpConfig> {
         headers,
         auth: auth?,
         idempotency_header: idempotency_header?,
+        connection,
         endpoints,
     })
 }

@@ -1,8 +1,10 @@
 //! Manifest version 1: what it holds, and how it is read.
 
+mod answer;
 mod arguments;
 mod auth;
 mod breaker;
+mod connection;
 mod fallback;
 mod header;
 mod http;
@@ -18,8 +20,10 @@ mod toolset;
 mod url;
 mod when;
 
-pub use auth::{ApiKeyPlace, Auth};
+pub use answer::{AnswerSettings, AnswerTest, LargeResults};
+pub use auth::{ApiKeyPlace, Auth, OAuth2};
 pub use breaker::CircuitBreaker;
+pub use connection::{Connection, Network, ProxyChoice};
 pub use fallback::Fallback;
 pub use header::Header;
 pub use http::{Body, HttpConfig, HttpEndpoint, Method};

@@ -6,6 +6,7 @@ use url::Url;
 
 use super::{
     auth::{Auth, auth},
+    connection::{Connection, connection},
     header::{Header, headers},
     http::idempotency_header,
     name::lint_provider_name,
@@ -17,8 +18,17 @@ use crate::{
     span::Spanned,
 };
 
-const KEYS: &[&str] =
-    &["document", "base_url", "headers", "auth", "idempotency_header", "include", "exclude", "rename"];
+const KEYS: &[&str] = &[
+    "document",
+    "base_url",
+    "headers",
+    "auth",
+    "idempotency_header",
+    "connection",
+    "include",
+    "exclude",
+    "rename",
+];
 const SELECTOR_KEYS: &[&str] = &["operation", "tag", "path", "method"];
 
 /// A service as its document describes it.
@@ -35,6 +45,8 @@ pub struct OpenApiConfig {
     pub auth: Auth,
     /// The header of the idempotency key.
     pub idempotency_header: String,
+    /// How the service is reached.
+    pub connection: Connection,
     /// Operations that become tools: those that any of these picks, and all where there is none.
     pub include: Vec<OperationSelector>,
     /// Operations that do not, though they are included.
@@ -73,6 +85,7 @@ pub(super) fn openapi(at: &At<'_>) -> Option<OpenApiConfig> {
     let headers = fields.get("headers").map(headers).unwrap_or_default();
     let auth = fields.get("auth").map_or(Some(Auth::None), auth);
     let idempotency_header = idempotency_header(&fields);
+    let connection = fields.get("connection").map(connection).unwrap_or_default();
     let selectors = |key: &str| fields.get(key).map(selectors).unwrap_or_default();
     let (include, exclude) = (selectors("include"), selectors("exclude"));
     let rename = fields.get("rename").map(rename).unwrap_or_default();
@@ -86,6 +99,7 @@ pub(super) fn openapi(at: &At<'_>) -> Option<OpenApiConfig> {
         headers,
         auth: auth?,
         idempotency_header: idempotency_header?,
+        connection,
         include,
         exclude,
         rename,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use backstop_core::{Approve, Effect, Reconcile, ToolSpec, schema::ArgumentRules};
 
 use super::{
+    answer::{AnswerSettings, LargeResults, answer, large_results},
     arguments::{approve, arguments, reconcile},
     breaker::{CircuitBreaker, circuit_breaker},
     fallback::{Fallback, fallback},
@@ -33,6 +34,7 @@ const KEYS: &[&str] = &[
     "fallback",
     "effect",
     "circuit_breaker",
+    "large_results",
     "tools",
 ];
 const KINDS: &[&str] = &["http", "openapi", "mcp", "files", "agent", "deployment"];
@@ -47,6 +49,10 @@ const SETTINGS_KEYS: &[&str] = &[
     "arguments",
     "approve",
     "reconcile",
+    "success_when",
+    "fail_when",
+    "result",
+    "check_output",
 ];
 const PREFIX_CAP: usize = 32;
 
@@ -70,6 +76,8 @@ pub struct ToolsetConfig {
     pub approve: Option<Approve>,
     /// When a tool of it is left alone that fails again and again; `None` for never.
     pub circuit_breaker: Option<CircuitBreaker>,
+    /// What becomes of results that are too large to show.
+    pub large_results: LargeResults,
     /// What is declared for single tools beside where they come from; it goes before what an endpoint says.
     pub tools: Vec<(Spanned<String>, ToolSettings)>,
     /// Where the tools come from.
@@ -110,6 +118,8 @@ pub struct ToolSettings {
     pub find_with: Option<String>,
     /// A tool of the same toolset that shows whether a call took effect.
     pub check_with: Option<String>,
+    /// What is declared about its answers.
+    pub answer: AnswerSettings,
 }
 
 impl ToolSettings {
@@ -126,6 +136,7 @@ impl ToolSettings {
             reconcile: self.reconcile.or_else(|| above.reconcile.clone()),
             find_with: self.find_with.or_else(|| above.find_with.clone()),
             check_with: self.check_with.or_else(|| above.check_with.clone()),
+            answer: self.answer.or(&above.answer),
         }
     }
 }
@@ -199,6 +210,7 @@ pub(super) fn toolset(at: &At<'_>, wall_clock: Duration) -> Option<ToolsetConfig
         Some(at) => circuit_breaker(at),
         None => Some(Some(CircuitBreaker::default())),
     };
+    let large_results = fields.get("large_results").map(large_results);
     let kind = kind(&fields, wall_clock);
     let names = fields.get("http").and_then(endpoint_names);
     if let Some(at) = fields.get("http")
@@ -222,6 +234,12 @@ pub(super) fn toolset(at: &At<'_>, wall_clock: Duration) -> Option<ToolsetConfig
         arguments,
         approve,
         circuit_breaker: circuit_breaker?,
+        large_results: match (large_results, &kind) {
+            (Some(declared), _) => declared?,
+            // Whoever writes endpoints down picks small answers; a document has them all.
+            (None, Some(ToolsetKind::OpenApi(_))) => LargeResults::Keep,
+            (None, _) => LargeResults::Cut,
+        },
         tools,
         kind: kind?,
     })
@@ -316,6 +334,7 @@ pub(super) fn settings_of(fields: &Fields<'_>, names: Option<&[String]>) -> Tool
         reconcile: fields.get("reconcile").and_then(|at| Some(Spanned::new(reconcile(at)?, at.span()))),
         find_with: other("find_with"),
         check_with: other("check_with"),
+        answer: answer(fields),
         ..ToolSettings::default()
     }
 }

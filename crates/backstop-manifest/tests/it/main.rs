@@ -10,6 +10,7 @@
 
 mod arguments;
 mod c09;
+mod connection;
 mod diagnostics;
 mod endpoints;
 mod fallback;

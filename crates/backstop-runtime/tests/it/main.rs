@@ -7,6 +7,7 @@ mod breaker;
 mod cancel;
 mod failures;
 mod kit;
+mod overflow;
 mod parallel;
 mod resume;
 mod store;

@@ -1,11 +1,11 @@
 //! What a toolset of endpoints is made of.
 
-use std::fmt;
+use std::{fmt, num::NonZeroU32, time::Duration};
 
 use secrecy::SecretString;
 use url::Url;
 
-use super::Endpoint;
+use super::{Endpoint, OAuth2, Rate};
 
 /// Bytes of one request and of one answer at most, unless said otherwise.
 const MAX_BODY: usize = 8 * 1024 * 1024;
@@ -40,6 +40,15 @@ pub enum Auth {
         /// The key.
         value: SecretString,
     },
+    /// A cookie.
+    ApiKeyCookie {
+        /// The cookie.
+        name: String,
+        /// The key, as it stands in the header.
+        value: SecretString,
+    },
+    /// `Authorization: Bearer …` with a token that these credentials are exchanged for.
+    OAuth2(Box<OAuth2>),
 }
 
 /// What an [`HttpToolset`](super::HttpToolset) is made of.
@@ -83,6 +92,12 @@ pub struct HttpConfig {
     pub max_request: usize,
     /// Bytes of one answer at most, after decompression: 8 MiB unless said otherwise.
     pub max_body: usize,
+    /// Time until an answer begins; the whole time of the call where there is none.
+    pub first_byte: Option<Duration>,
+    /// Requests at the same time.
+    pub concurrency: Option<NonZeroU32>,
+    /// Requests in a time.
+    pub rate: Option<Rate>,
     /// Makes the requests. It must not follow redirects: [`http_client`](crate::client::http_client) makes such
     /// a one.
     pub client: reqwest::Client,
@@ -100,6 +115,9 @@ impl HttpConfig {
             endpoints: Vec::new(),
             max_request: MAX_BODY,
             max_body: MAX_BODY,
+            first_byte: None,
+            concurrency: None,
+            rate: None,
             client,
         }
     }

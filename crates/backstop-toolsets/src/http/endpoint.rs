@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use backstop_core::{Effect, ToolError, ToolSpec};
 use reqwest::{Method, header::HeaderName};
 
-use super::{BodyForm, Parameter, Place, template::Template};
+use super::{AnswerRules, BodyForm, Parameter, Place, template::Template};
 
 /// Headers that belong to the connection or the message, and that no argument may set.
 pub(crate) const RESERVED: [&str; 10] = [
@@ -38,6 +38,9 @@ pub struct Endpoint {
     pub body: BodyForm,
     /// Content types that answers are declared to have; empty where nothing is declared.
     pub answers: Vec<String>,
+    /// What is declared about answers beside that. The output schema of the tool is that of the whole answer; where
+    /// only a part of it is the result, it is not offered.
+    pub answer: AnswerRules,
     /// Whether the idempotency key of the call is sent, because the service honours it.
     pub sends_idempotency_key: bool,
 }
@@ -52,6 +55,7 @@ impl Endpoint {
             parameters: Vec::new(),
             body: BodyForm::default(),
             answers: Vec::new(),
+            answer: AnswerRules::default(),
             sends_idempotency_key: false,
         }
     }

@@ -13,7 +13,10 @@ pub(crate) struct Media {
 
 impl Media {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        Self::parse(headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default())
+    }
+
+    pub(crate) fn parse(text: &str) -> Self {
         let mut parts = text.split(';');
         let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
         let charset = parts
@@ -21,6 +24,16 @@ impl Media {
             .find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))
             .map(|(_, value)| value.trim().trim_matches('"').to_ascii_lowercase());
         Self { essence, charset }
+    }
+
+    /// Whether it is this type; `image/*` stands for all images, and JSON is JSON, whatever it is about.
+    pub(crate) fn is(&self, kind: &str) -> bool {
+        let kind = Self::parse(kind);
+        let family = kind.essence.strip_suffix('*').filter(|family| family.ends_with('/'));
+        kind.essence == self.essence
+            || kind.essence == "*/*"
+            || family.is_some_and(|family| self.essence.starts_with(family))
+            || (kind.is_json() && self.is_json())
     }
 
     pub(crate) fn is_json(&self) -> bool {
@@ -118,5 +131,17 @@ mod tests {
         assert!(media("image/svg+xml").is_text());
         assert!(!media("application/octet-stream").is_text());
         assert!(media("Text/HTML").is_html());
+        for (kind, same) in [
+            ("application/pdf", true),
+            ("Application/PDF; x=y", true),
+            ("application/*", true),
+            ("*/*", true),
+            ("application/json", false),
+            ("image/*", false),
+            ("*", false),
+        ] {
+            assert_eq!(media("application/pdf").is(kind), same, "{kind}");
+        }
+        assert!(media("application/hal+json").is("application/json"));
     }
 }

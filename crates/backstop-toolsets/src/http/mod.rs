@@ -7,32 +7,41 @@
 //! ```text
 //! toolset ── request ── style, payload, template     arguments to one request
 //!         └─ response ─ body, media         an answer to an output
+//!                     ├ answer, promise     what is declared about answers
 //!                     └ status, words       an answer to an error
 //!         └─ transport                      no whole answer: what may have happened
 //! ```
 
+mod answer;
 pub(crate) mod body;
 mod config;
+mod disposition;
 mod endpoint;
+mod gate;
 mod media;
 mod parameter;
 mod payload;
+mod promise;
 mod request;
 mod response;
 mod retry_after;
 mod status;
 mod style;
 mod template;
+mod token;
 mod toolset;
 mod transport;
 mod value;
 mod words;
 
+pub use answer::{AnswerPath, AnswerRules, AnswerTest, FailWhen};
 pub(crate) use config::shown;
 pub use config::{Auth, HttpConfig};
 pub use endpoint::Endpoint;
 pub(crate) use endpoint::RESERVED;
+pub use gate::Rate;
 pub use parameter::{BodyForm, Parameter, Place, Style};
 pub use reqwest::Method;
 pub use status::failure_of;
+pub use token::{ClientAuth, OAuth2};
 pub use toolset::HttpToolset;

@@ -12,7 +12,7 @@ use super::{
 use crate::pointer;
 
 /// The body of a request, ready to be sent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Payload {
     None,
     Bytes { content_type: HeaderValue, bytes: Vec<u8> },
@@ -20,7 +20,7 @@ pub(super) enum Payload {
 }
 
 /// One part of a multipart body.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Piece {
     name: String,
     bytes: Vec<u8>,
@@ -100,20 +100,20 @@ impl Payload {
 /// # Errors
 ///
 /// `invalid_arguments` for a content type that is none.
-pub(super) fn form(pieces: Vec<Piece>) -> Result<multipart::Form, ToolError> {
+pub(super) fn form(pieces: &[Piece]) -> Result<multipart::Form, ToolError> {
     let mut form = multipart::Form::new();
     for piece in pieces {
-        let mut part = multipart::Part::bytes(piece.bytes);
+        let mut part = multipart::Part::bytes(piece.bytes.clone());
         if let Some(media_type) = &piece.media_type {
             part = part.mime_str(media_type).map_err(|cause| {
                 let words = format!("has no content type: {media_type}");
                 unfit(&pointer::child("", &piece.name), &words).with_source(cause)
             })?;
         }
-        if let Some(name) = piece.file_name {
-            part = part.file_name(name);
+        if let Some(name) = &piece.file_name {
+            part = part.file_name(name.clone());
         }
-        form = form.part(piece.name, part);
+        form = form.part(piece.name.clone(), part);
     }
     Ok(form)
 }

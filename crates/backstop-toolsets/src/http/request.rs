@@ -26,6 +26,8 @@ pub(super) struct Base {
     url: Url,
     /// Put over those that come from arguments.
     headers: HeaderMap,
+    /// A key for the header `Cookie`, which arguments may be in, too.
+    cookie_key: Option<HeaderValue>,
     /// A key for the query.
     query_key: Option<(String, SecretString)>,
     idempotency_header: HeaderName,
@@ -68,7 +70,7 @@ impl Base {
         for (name, value) in headers {
             all.insert(header_name(name)?, secret_header(name, value.expose_secret())?);
         }
-        let mut query_key = None;
+        let (mut query_key, mut cookie_key) = (None, None);
         match auth {
             Auth::None => {}
             Auth::Bearer(token) => {
@@ -85,9 +87,15 @@ impl Base {
                 all.insert(header_name(&name)?, secret_header(&name, value.expose_secret())?);
             }
             Auth::ApiKeyQuery { name, value } => query_key = Some((name, value)),
+            Auth::ApiKeyCookie { name, value } => {
+                let pair = format!("{name}={}", value.expose_secret());
+                cookie_key = Some(secret_header("cookie", &pair)?);
+            }
+            // Added when there is a token.
+            Auth::OAuth2(_) => {}
         }
         let idempotency_header = header_name(idempotency_header.unwrap_or("idempotency-key"))?;
-        Ok(Self { url, headers: all, query_key, idempotency_header, max_request })
+        Ok(Self { url, headers: all, query_key, cookie_key, idempotency_header, max_request })
     }
 
     /// Puts each argument in its place.
@@ -126,7 +134,8 @@ impl Base {
                 .map_err(|_| unfit(&at, "must not hold control characters"))?;
             headers.insert(header_name(&parameter.wire_name)?, value);
         }
-        if let Some(cookies) = cookies(endpoint, arguments)? {
+        let own = cookies(endpoint, arguments)?;
+        if let Some(cookies) = joined(own, self.cookie_key.as_ref())? {
             headers.insert(COOKIE, cookies);
         }
         let payload = match endpoint.parameters.iter().any(|parameter| parameter.place == Place::Body) {
@@ -198,6 +207,19 @@ fn path_value(endpoint: &Endpoint, wire: &str, arguments: &Map<String, Value>) -
     let at = pointer::child("", &parameter.name);
     let value = parameter.constant.as_ref().or_else(|| arguments.get(&parameter.name));
     style::for_path(parameter, value.unwrap_or(&Value::Null), &at)
+}
+
+/// The cookies of a call and the key of the service in one header, as there is to be one (RFC 6265, section 5.4).
+fn joined(own: Option<HeaderValue>, key: Option<&HeaderValue>) -> Result<Option<HeaderValue>, ToolError> {
+    let (own, key) = match (own, key) {
+        (Some(own), Some(key)) => (own, key),
+        (own, key) => return Ok(own.or(key.cloned())),
+    };
+    let bytes = [key.as_bytes(), b"; ", own.as_bytes()].concat();
+    let mut value = HeaderValue::from_bytes(&bytes)
+        .map_err(|cause| ToolError::misconfigured("a cookie can't be sent").with_source(cause))?;
+    value.set_sensitive(true);
+    Ok(Some(value))
 }
 
 fn cookies(endpoint: &Endpoint, arguments: &Map<String, Value>) -> Result<Option<HeaderValue>, ToolError> {

@@ -1,19 +1,83 @@
 //! What an error body says to its caller, if it was written for one.
+//!
+//! ```text
+//! words ── problems   lists and mappings of what is wrong, in any of the usual forms
+//!       ├─ fields     from the service's name of a field to the argument that it is
+//!       └─ plain      texts: without markup, without what is for the service's own developers
+//! ```
+
+mod fields;
+mod plain;
+mod problems;
 
 use backstop_core::text::head;
 use serde_json::{Map, Value};
 
-use super::media::{Media, looks_like_html};
+use self::{
+    fields::Fields,
+    plain::{fit, is_trace, title},
+    problems::{Problems, in_one},
+};
+use super::{
+    Endpoint,
+    media::{Media, looks_like_html},
+};
 
 /// Characters of a plain text that is still a message.
 const PLAIN_CAP: usize = 500;
 /// Bytes of a JSON body of no known form that are shown.
 const JSON_CAP: usize = 500;
-/// Problems of one body that are listed.
-const LIST_CAP: usize = 10;
+/// Errors inside errors that are looked into.
+const DEPTH: usize = 6;
 /// Members that are written for the service's own developers.
-const INTERNAL: [&str; 8] =
-    ["trace", "traceback", "stack", "stacktrace", "stack_trace", "exception", "debug", "debuginfo"];
+const INTERNAL: [&str; 11] = [
+    "trace",
+    "traceback",
+    "stack",
+    "stacktrace",
+    "stack_trace",
+    "exception",
+    "debug",
+    "debuginfo",
+    "debug_info",
+    "innererror",
+    "inner_error",
+];
+/// Where messages stand, the best one first.
+const HEADLINES: [&str; 11] = [
+    "detail",
+    "message",
+    "Message",
+    "errorMessage",
+    "error_message",
+    "error_description",
+    "reason",
+    "title",
+    "msg",
+    "description",
+    "defaultMessage",
+];
+/// Where lists of problems stand.
+const LISTS: [&str; 18] = [
+    "errors",
+    "detail",
+    "details",
+    "issues",
+    "invalid-params",
+    "invalid_params",
+    "invalidParams",
+    "violations",
+    "fieldErrors",
+    "field_errors",
+    "fieldViolations",
+    "validation",
+    "validationErrors",
+    "validation_errors",
+    "messages",
+    "message",
+    "_embedded",
+    "failures",
+];
 
 /// What a body says.
 #[derive(Debug, Default, PartialEq)]
@@ -21,132 +85,143 @@ pub(crate) struct Said {
     pub(crate) words: Option<String>,
     /// The service's own code for the error.
     pub(crate) code: Option<String>,
+    /// The one argument that the body names, as a JSON Pointer.
+    pub(crate) argument: Option<String>,
 }
 
-/// Reads an error body. Pages for people and stack traces are never words for a caller.
-pub(crate) fn said_in(media: &Media, text: &str, cut: bool, status: u16) -> Said {
-    let text = text.trim();
-    if text.is_empty() || media.is_html() || looks_like_html(text) {
+/// The body of an answer that is an error.
+#[derive(Clone, Copy)]
+pub(crate) struct ErrorBody<'a> {
+    pub(crate) media: &'a Media,
+    pub(crate) text: &'a str,
+    pub(crate) cut: bool,
+    pub(crate) status: u16,
+    /// Whether JSON of no known form is for the caller too.
+    pub(crate) is_for_caller: bool,
+}
+
+/// Reads an error body. Of pages for people nothing but their title, and of stack traces nothing is ever words for
+/// a caller.
+pub(crate) fn said_in(body: &ErrorBody<'_>, endpoint: &Endpoint) -> Said {
+    let text = body.text.trim();
+    if text.is_empty() {
         return Said::default();
     }
-    if !cut
-        && (media.is_json() || text.starts_with(['{', '[', '"']))
+    let is_news = |words: &String| !is_name_of(body.status, words);
+    if body.media.is_html() || looks_like_html(text) {
+        return Said { words: title(text).filter(is_news), ..Said::default() };
+    }
+    if !body.cut
+        && (body.media.is_json() || text.starts_with(['{', '[', '"']))
         && let Ok(value) = serde_json::from_str::<Value>(text)
     {
-        let words = said_by(&value).or_else(|| {
-            let shown = (400..500).contains(&status).then(|| without_internals(&value)).flatten();
+        let mut reader = Reader { problems: Problems::new(Fields::of(endpoint)), status: body.status };
+        let words = reader.said_by(&value, 0).or_else(|| {
+            let shown = body.is_for_caller.then(|| without_internals(&value)).flatten();
             shown.map(|shown| head(&shown, JSON_CAP))
         });
-        return Said { words, code: code_of(&value, status) };
+        let argument = reader.problems.only_argument();
+        return Said { words: words.filter(is_news), code: code_of(&value, body.status), argument };
     }
-    let plain = media.is_plain() || media.essence.is_empty();
-    let short = plain && !cut && text.chars().count() <= PLAIN_CAP;
-    Said { words: short.then(|| fit(text)).flatten(), code: None }
+    let plain = body.media.is_plain() || body.media.essence.is_empty();
+    let short = plain && !body.cut && text.chars().count() <= PLAIN_CAP;
+    Said { words: short.then(|| fit(text)).flatten().filter(is_news), ..Said::default() }
 }
 
-fn said_by(value: &Value) -> Option<String> {
-    let object = match value {
-        Value::String(text) => return fit(text),
-        Value::Array(_) => return problems(value),
-        Value::Object(object) => object,
-        Value::Null | Value::Bool(_) | Value::Number(_) => return None,
+/// Whether words are the name of a status again, as in `404 Not Found`.
+fn is_name_of(status: u16, words: &str) -> bool {
+    let letters = |text: &str| -> String {
+        text.chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).collect()
     };
-    let text = |key: &str| object.get(key).and_then(Value::as_str).and_then(fit);
-    let inner = object.get("error").and_then(Value::as_object);
-    let headline = text("detail")
-        .or_else(|| text("message"))
-        .or_else(|| inner.and_then(|error| said_by(&Value::Object(error.clone()))))
-        .or_else(|| text("error_description"))
-        .or_else(|| text("error"))
-        .or_else(|| text("title"))
-        .or_else(|| text("msg"));
-    let list = ["errors", "detail", "details", "invalid-params", "invalid_params", "violations"]
-        .iter()
-        .find_map(|key| object.get(*key).filter(|list| !list.is_string()).and_then(problems));
-    match (headline, list) {
-        (Some(headline), Some(list)) => {
-            let colon = if headline.ends_with(['.', ':', '!']) { "" } else { ":" };
-            Some(format!("{headline}{colon} {list}"))
+    let known = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    let (name, words) = (letters(known.unwrap_or_default()), letters(words));
+    words.strip_prefix("error").unwrap_or(&words) == name
+}
+
+struct Reader<'a> {
+    problems: Problems<'a>,
+    status: u16,
+}
+
+impl Reader<'_> {
+    fn said_by(&mut self, value: &Value, depth: usize) -> Option<String> {
+        if depth > DEPTH {
+            return None;
         }
-        (headline, list) => headline.or(list),
-    }
-}
-
-/// A list of problems, or an object of them by field, as `qty: must be >= 1; name: too long`.
-fn problems(list: &Value) -> Option<String> {
-    let lines: Vec<String> = match list {
-        Value::Array(items) => items.iter().filter_map(problem).collect(),
-        Value::Object(fields) => fields
-            .iter()
-            .filter_map(|(field, messages)| {
-                let messages: Vec<String> = match messages {
-                    Value::Array(items) => items.iter().filter_map(problem).collect(),
-                    one => problem(one).into_iter().collect(),
-                };
-                (!messages.is_empty()).then(|| format!("{field}: {}", messages.join(", ")))
-            })
-            .collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
-    };
-    let more = lines.len().saturating_sub(LIST_CAP);
-    let mut shown = lines.into_iter().take(LIST_CAP).collect::<Vec<_>>().join("; ");
-    if more > 0 {
-        shown.push_str(&format!("; and {more} more"));
-    }
-    (!shown.is_empty()).then_some(shown)
-}
-
-fn problem(item: &Value) -> Option<String> {
-    let object = match item {
-        Value::String(text) => return fit(text),
-        Value::Object(object) => object,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return None,
-    };
-    let message = ["msg", "message", "detail", "reason", "description", "title", "error", "code"]
-        .iter()
-        .find_map(|key| object.get(*key).and_then(Value::as_str).and_then(fit))?;
-    Some(match place(object) {
-        Some(place) => format!("{place}: {message}"),
-        None => message,
-    })
-}
-
-/// Which field a problem is about, in any of the usual forms.
-fn place(problem: &Map<String, Value>) -> Option<String> {
-    let source = problem.get("source").and_then(Value::as_object);
-    let inner = source.and_then(|source| source.get("pointer").or_else(|| source.get("parameter")));
-    let place = inner.or_else(|| {
-        ["loc", "field", "path", "param", "parameter", "property", "pointer", "instancePath", "name"]
-            .iter()
-            .find_map(|key| problem.get(*key))
-    })?;
-    let text = match place {
-        Value::String(text) => text.trim_start_matches('#').trim_matches('/').replace('/', "."),
-        Value::Array(parts) => {
-            let parts: Vec<String> = parts
-                .iter()
-                .map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned))
-                .collect();
-            match parts.as_slice() {
-                // Where the argument went is not what the model calls it.
-                [place, rest @ ..]
-                    if !rest.is_empty()
-                        && ["body", "query", "path", "header", "cookie"].contains(&place.as_str()) =>
-                {
-                    rest.join(".")
-                }
-                parts => parts.join("."),
+        let object = match value {
+            Value::String(text) => return self.message(text, depth),
+            Value::Array(_) => return in_one(self.problems.of(value)),
+            Value::Object(object) => object,
+            Value::Null | Value::Bool(_) | Value::Number(_) => return None,
+        };
+        let headline = self.headline(object, depth);
+        self.problems.named(object);
+        let mut listed = Vec::new();
+        for key in LISTS {
+            let Some(list) = object.get(key).filter(|list| list.is_array() || list.is_object()) else {
+                continue;
+            };
+            // Some say the same again for each problem.
+            let lines = self.problems.of(list).into_iter();
+            listed = lines.filter(|line| headline.as_ref().is_none_or(|said| !said.contains(line))).collect();
+            if !listed.is_empty() {
+                break;
             }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
-    };
-    (!text.is_empty()).then_some(text)
+        if headline.is_none() && listed.is_empty() && is_by_field(object) {
+            listed = self.problems.of(value);
+        }
+        match (headline, in_one(listed)) {
+            (Some(headline), Some(list)) if is_name_of(self.status, &headline) => Some(list),
+            (Some(headline), Some(list)) => {
+                let colon = if headline.ends_with(['.', ':', '!']) { "" } else { ":" };
+                Some(format!("{headline}{colon} {list}"))
+            }
+            (headline, list) => headline.or(list),
+        }
+    }
+
+    fn headline(&mut self, object: &Map<String, Value>, depth: usize) -> Option<String> {
+        let text = |reader: &mut Self, key: &str| {
+            let text = object.get(key).and_then(Value::as_str)?;
+            reader.message(text, depth)
+        };
+        let (best, rest) = HEADLINES.split_at(5);
+        best.iter()
+            .find_map(|key| text(self, key))
+            .or_else(|| {
+                let inner = ["error", "Error", "fault"].iter().find_map(|key| object.get(*key));
+                self.said_by(inner.filter(|inner| inner.is_object())?, depth + 1)
+            })
+            .or_else(|| text(self, "error_description"))
+            .or_else(|| text(self, "error"))
+            .or_else(|| rest.iter().find_map(|key| text(self, key)))
+    }
+
+    /// A message; some are JSON themselves.
+    fn message(&mut self, text: &str, depth: usize) -> Option<String> {
+        if text.trim_start().starts_with(['[', '{'])
+            && let Ok(value) = serde_json::from_str::<Value>(text)
+            && let Some(said) = self.said_by(&value, depth + 1)
+        {
+            return Some(said);
+        }
+        fit(text)
+    }
+}
+
+/// Whether each member is a list of messages: `{"qty": ["is too high"]}`.
+fn is_by_field(object: &Map<String, Value>) -> bool {
+    let is_message = |item: &Value| item.is_string() || item.is_object();
+    let is_list =
+        |value: &Value| value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(is_message));
+    !object.is_empty() && object.values().all(is_list)
 }
 
 fn code_of(value: &Value, status: u16) -> Option<String> {
     let object = value.as_object()?;
     let text = |object: &Map<String, Value>, key: &str| match object.get(key)? {
-        Value::String(text) if !text.is_empty() && text != "about:blank" => Some(text.clone()),
+        Value::String(text) if !text.is_empty() && text != "about:blank" && !is_of_http(text) => Some(text.clone()),
         Value::Number(number) if number.as_u64() != Some(status.into()) => Some(number.to_string()),
         _ => None,
     };
@@ -154,7 +229,25 @@ fn code_of(value: &Value, status: u16) -> Option<String> {
         return text(error, "code").or_else(|| text(error, "type")).or_else(|| text(error, "status"));
     }
     let oauth = object.get("error_description").and_then(|_| text(object, "error"));
-    oauth.or_else(|| ["code", "error_code", "errorCode", "type"].iter().find_map(|key| text(object, key)))
+    let shape = || {
+        let shape = text(object, "__type")?;
+        Some(shape.rsplit('#').next().unwrap_or_default().to_owned())
+    };
+    let first = || {
+        let first = object.get("errors")?.as_array()?.first()?.as_object()?;
+        let extensions = first.get("extensions").and_then(Value::as_object);
+        extensions.and_then(|extensions| text(extensions, "code")).or_else(|| text(first, "code"))
+    };
+    oauth
+        .or_else(|| ["code", "error_code", "errorCode", "Code"].iter().find_map(|key| text(object, key)))
+        .or_else(shape)
+        .or_else(|| text(object, "type"))
+        .or_else(first)
+}
+
+/// Whether a type of problem is that of HTTP itself, such as `https://tools.ietf.org/html/rfc9110#section-15.5.1`.
+fn is_of_http(kind: &str) -> bool {
+    kind.starts_with("http") && ["rfc9110", "rfc7231", "rfc4918"].iter().any(|document| kind.contains(document))
 }
 
 /// The JSON without what is written for the service's own developers.
@@ -175,30 +268,6 @@ fn without_internals(value: &Value) -> Option<String> {
     };
     let text = kept.to_string();
     (!is_trace(&text.replace("\\n", "\n"))).then_some(text)
-}
-
-/// A message without the stack trace behind it; nothing where it is a page, or a trace alone.
-fn fit(text: &str) -> Option<String> {
-    if looks_like_html(text) {
-        return None;
-    }
-    let kept: Vec<&str> = text.lines().take_while(|line| !is_trace_line(line)).collect();
-    let kept = kept.join("\n");
-    let kept = kept.trim();
-    (!kept.is_empty()).then(|| kept.to_owned())
-}
-
-fn is_trace(text: &str) -> bool {
-    text.lines().any(is_trace_line)
-}
-
-fn is_trace_line(line: &str) -> bool {
-    let line = line.trim_start();
-    (line.starts_with("at ") && (line.contains('(') || line.contains(".rs:") || line.contains(".js:")))
-        || line.starts_with("Traceback (most recent call last)")
-        || (line.starts_with("File \"") && line.contains(", line "))
-        || line.starts_with("stack backtrace:")
-        || (line.starts_with("goroutine ") && line.ends_with(":"))
 }
 
 #[cfg(test)]

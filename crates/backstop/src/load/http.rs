@@ -4,8 +4,12 @@ use backstop_manifest::{
     SecretText,
     v1::{self, ApiKeyPlace, Constant, ParameterPlace, ParameterStyle, ToolsetConfig},
 };
-use backstop_toolsets::http::{Auth, BodyForm, Endpoint, HttpConfig, Method, Parameter, Place, Style};
+use backstop_toolsets::http::{
+    Auth, BodyForm, ClientAuth, Endpoint, HttpConfig, Method, OAuth2, Parameter, Place, Style,
+};
 use secrecy::SecretString;
+
+use super::connection;
 
 pub(super) fn config(config: &ToolsetConfig, http: &v1::HttpConfig, client: &reqwest::Client) -> HttpConfig {
     let mut made =
@@ -13,6 +17,7 @@ pub(super) fn config(config: &ToolsetConfig, http: &v1::HttpConfig, client: &req
     made.headers = headers(&http.headers);
     made.auth = auth(&http.auth);
     made.idempotency_header = Some(http.idempotency_header.clone());
+    connection::limit(&mut made, &http.connection);
     made.endpoints = endpoints(config, http);
     made
 }
@@ -44,6 +49,17 @@ pub(super) fn auth(declared: &v1::Auth) -> Auth {
         }
         v1::Auth::ApiKey { place: ApiKeyPlace::Query, name, value } => {
             Auth::ApiKeyQuery { name: name.clone(), value: secret(value) }
+        }
+        v1::Auth::ApiKey { place: ApiKeyPlace::Cookie, name, value } => {
+            Auth::ApiKeyCookie { name: name.clone(), value: secret(value) }
+        }
+        v1::Auth::OAuth2(declared) => {
+            let url = declared.token_url.as_url().clone();
+            let mut made = OAuth2::new(url, declared.client_id.clone(), secret(&declared.client_secret));
+            made.scope.clone_from(&declared.scope);
+            made.extra.clone_from(&declared.extra);
+            made.client_auth = if declared.in_body { ClientAuth::Body } else { ClientAuth::Basic };
+            Auth::OAuth2(Box::new(made))
         }
         _ => Auth::None,
     }

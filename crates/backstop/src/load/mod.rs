@@ -1,5 +1,7 @@
 //! From a manifest to an agent: the one place where text, adapters and runtime meet.
 
+mod answer;
+mod connection;
 mod http;
 mod openapi;
 
@@ -12,7 +14,7 @@ use std::{
 use backstop_core::{Model, ModelError, Redactor, ToolError, ToolPolicy, ToolSpec, Toolset};
 use backstop_manifest::{
     Diagnostic, Environment, Manifest, SecretText,
-    v1::{self, CircuitBreaker, ModelConfig, ModelProfile, ToolsetConfig, ToolsetKind},
+    v1::{self, CircuitBreaker, LargeResults, ModelConfig, ModelProfile, ToolsetConfig, ToolsetKind},
 };
 use backstop_runtime::{Agent, AgentBuilder, Breaker, BreakerLimits, BuildProblem, ToolsetOptions};
 use backstop_toolsets::{
@@ -271,15 +273,22 @@ async fn add_toolset(
     let name = config.name.value.clone();
     let (made, found): Made = match &config.kind {
         ToolsetKind::Http(http) => {
-            let made = HttpToolset::new(http::config(config, http, client));
-            let made = made.map_err(|source| LoadError::Toolset { toolset: name.clone(), source })?;
+            let failed = |source| LoadError::Toolset { toolset: name.clone(), source };
+            let client = connection::client(&http.connection, http.base_url.value.as_url(), false, client);
+            let mut made = http::config(config, http, &client.map_err(failed)?);
+            answer::apply(config, &mut made.endpoints, false).map_err(failed)?;
+            let made = HttpToolset::new(made).map_err(failed)?;
             (Arc::new(made), Vec::new())
         }
         ToolsetKind::OpenApi(openapi) => openapi::toolset(config, openapi, client).await?,
         _ => return Err(LoadError::Override(format!("the kind of toolset `{name}` is not supported"))),
     };
     problems.extend(found);
-    let options = ToolsetOptions::default().prefix(config.prefix.clone()).adjust(declared(manifest, config));
+    let mut options =
+        ToolsetOptions::default().prefix(config.prefix.clone()).adjust(declared(manifest, config));
+    if config.large_results == LargeResults::Keep {
+        options = options.keep_large_results();
+    }
     let made = match config.circuit_breaker {
         Some(declared) => Arc::new(Breaker::new(made, breaker_limits(declared))),
         None => made,
@@ -339,6 +348,13 @@ pub async fn failure_of_status(
         }
         _ => None,
     }
+}
+
+/// Certificates, at most 1 MiB.
+fn read_pem(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut pem = Vec::new();
+    std::fs::File::open(path)?.take(FILE_CAP).read_to_end(&mut pem)?;
+    Ok(pem)
 }
 
 /// The text of the manifest at `path`.

@@ -9,7 +9,7 @@ use backstop_toolsets::{
     openapi::{OpenApi, OpenApiError, OpenApiOptions, SecurityNeed, Selector, fetch, open_file},
 };
 
-use super::{LoadError, Made, http};
+use super::{LoadError, Made, answer, connection, http};
 
 /// The toolset that a document describes, and what is wrong with the document.
 pub(super) async fn toolset(
@@ -24,13 +24,19 @@ pub(super) async fn toolset(
         let message = "it says nowhere where its service is: declare `base_url`";
         return Err(failed(OpenApiError::NotOpenApi(message.into())));
     };
-    let mut made = HttpConfig::new(name.clone(), base_url, client.clone());
+    // Whoever wrote a document elsewhere may write any address into it.
+    let is_foreign = openapi.base_url.is_none() && matches!(openapi.document.value, DocumentPlace::Url(_));
+    let client = connection::client(&openapi.connection, &base_url, is_foreign, client);
+    let client = client.map_err(|source| LoadError::Toolset { toolset: name.clone(), source })?;
+    let mut made = HttpConfig::new(name.clone(), base_url, client);
+    connection::limit(&mut made, &openapi.connection);
     made.headers = http::headers(&openapi.headers);
     made.auth = http::auth(&openapi.auth);
     made.idempotency_header = Some(openapi.idempotency_header.clone());
     let problems = problems(&name, &api, &made);
     made.endpoints = api.endpoints;
-    let made = HttpToolset::new(made).map_err(|source| LoadError::Toolset { toolset: name, source })?;
+    let made = answer::apply(config, &mut made.endpoints, true).and_then(|()| HttpToolset::new(made));
+    let made = made.map_err(|source| LoadError::Toolset { toolset: name, source })?;
     Ok((Arc::new(made), problems))
 }
 

@@ -4,6 +4,7 @@ mod paths;
 mod requests;
 mod secrets;
 mod server;
+mod service;
 mod statuses;
 mod styles;
 mod transport;
