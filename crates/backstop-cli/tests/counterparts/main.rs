@@ -1,5 +1,5 @@
 //! The `backstop` command against real programs: a small language model behind llama.cpp's server, httpbin, the types
-//! of the `openai` package and applications of the DIAL SDK. `scripts/counterparts` installs them.
+//! of the `openai` package, applications of the DIAL SDK, published OpenAPI documents and Prism. `scripts/counterparts` installs them.
 //!
 //! Each program is started once, by the one test that needs it; what is checked there has a name in its assertions.
 
@@ -11,8 +11,10 @@
 )]
 
 mod dial;
+mod documents;
 mod httpbin;
 mod llama;
+mod prism;
 mod server;
 mod shell;
 mod strict_openai;

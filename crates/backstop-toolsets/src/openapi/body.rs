@@ -34,8 +34,10 @@ pub(super) fn body<'d>(operation: &Node<'d>, arguments: &mut Arguments<'d>) -> R
     let required = body.flag("required");
     let schema = node.child("schema");
     let shape = schema.as_ref().and_then(|schema| shape(schema, DEPTH)).filter(|shape| {
-        // What is needed in a body that is not needed itself can be said of the whole body only.
-        shape.fields.len() <= FIELDS && (required || shape.required.is_empty())
+        // What is needed in a body that is not needed itself can be said of the whole body only. A form is always
+        // written out: as one text it would be for the model to encode.
+        let is_sure = required || shape.required.is_empty() || !is_json(&essence(media));
+        shape.fields.len() <= FIELDS && is_sure
     });
     let form = match essence(media).as_str() {
         "application/x-www-form-urlencoded" => Some(BodyForm::UrlEncoded),
