@@ -80,8 +80,10 @@ fn outcome(path: &Path) -> String {
         api.endpoints.iter().map(|endpoint| (endpoint.spec.clone(), ToolPolicy::default())).collect();
     let (catalog, problems) = Catalog::build(vec![CatalogSource::new("api", tools)]);
     assert_eq!(problems, [], "{}: what is read can be used", path.display());
+    // A hundred or so of each document: the rest is more of the same.
+    let some = 1 + catalog.entries().len() / 100;
     for profile in profiles() {
-        for entry in catalog.entries() {
+        for entry in catalog.entries().iter().step_by(some) {
             let sent = profile.convert(&entry.spec.input_schema).schema;
             let compiled = CompiledSchema::compile(&sent);
             assert!(compiled.is_ok(), "{} {} for {}: {sent}", path.display(), entry.name, profile.name());
