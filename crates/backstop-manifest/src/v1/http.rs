@@ -33,6 +33,8 @@ const ENDPOINT_KEYS: &[&str] = &[
     "timeout",
     "idempotent_key",
     "parameters",
+    "query",
+    "headers",
     "body",
     "find_with",
     "check_with",
@@ -83,7 +85,7 @@ pub enum Method {
 }
 
 /// The form of a request body.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Body {
     /// One JSON object of the body parameters.
@@ -93,6 +95,8 @@ pub enum Body {
     Form,
     /// `multipart/form-data`.
     Multipart,
+    /// A JSON value with arguments in it.
+    Template(Json),
     /// The only body parameter is the whole body.
     Whole {
         /// Its content type.
@@ -114,6 +118,10 @@ pub struct HttpEndpoint {
     pub parameters: Vec<Parameter>,
     /// The form of the body, where there is one.
     pub body: Body,
+    /// Query parameters with arguments in them.
+    pub query: Vec<(String, Json)>,
+    /// Headers with arguments in them.
+    pub headers: Vec<(String, Json)>,
     /// Whether the service honours an idempotency key.
     pub idempotent_key: bool,
     /// What is declared here for the tool; [`ToolsetConfig::settings`](super::ToolsetConfig::settings) has what
@@ -211,10 +219,27 @@ fn endpoint(at: &At<'_>, names: &[String], wall_clock: Duration) -> Option<HttpE
     let placeholders = path_at.zip(path.as_ref()).and_then(|(at, path)| placeholders(at, path));
     // A wrong method is reported; what depends on it is read as for a body so that no second problem follows.
     let usual_method = method.unwrap_or(Method::Post);
+    let query = fields.get("query").map(templates).unwrap_or_default();
+    let headers = fields.get("headers").map(templates).unwrap_or_default();
+    for (entry, (name, _)) in
+        fields.get("headers").and_then(At::entries_quietly).iter().flatten().zip(&headers)
+    {
+        check_header_name(entry, name);
+    }
+    let body_at = fields.get("body");
+    let body = body_at.map_or(Some(Body::Json), body);
+    let mut in_templates: Vec<String> = Vec::new();
+    for value in query.iter().chain(&headers).map(|(_, value)| value) {
+        names_in(value, &mut in_templates);
+    }
+    if let Some(Body::Template(template)) = &body {
+        names_in(template, &mut in_templates);
+    }
     let places = Places {
         placeholders: placeholders.as_deref(),
         usual: usual_method.usual_place(),
         body: usual_method.has_body(),
+        in_templates: &in_templates,
     };
     let entries = fields.get("parameters").and_then(|at| at.entries("a mapping of parameter names"));
     let entries = entries.unwrap_or_default();
@@ -226,7 +251,12 @@ fn endpoint(at: &At<'_>, names: &[String], wall_clock: Duration) -> Option<HttpE
         check_declared(path_at, placeholders, &parameters);
     }
     check_unique(&entries, &parameters);
-    let body = fields.get("body").map_or(Some(Body::Json), body);
+    check_templates(at, &in_templates, &parameters, parameters.len() == entries.len());
+    if let (Some(Body::Template(_)), Some(body_at)) = (&body, body_at)
+        && parameters.iter().any(|parameter| parameter.place == ParameterPlace::Body)
+    {
+        body_at.error(code::INVALID_VALUE, "the body is a template, so no parameter goes there");
+    }
     if let (Some(Body::Whole { .. }), Some(at)) = (&body, fields.get("body")) {
         let count = parameters.iter().filter(|parameter| parameter.place == ParameterPlace::Body).count();
         if count != 1 && parameters.len() == entries.len() {
@@ -247,13 +277,53 @@ fn endpoint(at: &At<'_>, names: &[String], wall_clock: Duration) -> Option<HttpE
         path: path?,
         parameters,
         body: body?,
+        query,
+        headers,
         idempotent_key,
         settings,
     })
 }
 
-/// Reads `json`, `form`, `multipart`, `text`, or `{media_type}` of a whole body.
+/// Reads a mapping of names to templates.
+fn templates(at: &At<'_>) -> Vec<(String, Json)> {
+    let entries = at.entries("a mapping of names to templates").unwrap_or_default();
+    entries.iter().filter_map(|entry| Some((entry.key().value, entry.json(None)?))).collect()
+}
+
+/// The arguments that a template names: what stands in single braces.
+fn names_in(template: &Json, names: &mut Vec<String>) {
+    match template {
+        Json::String(text) => {
+            let text = text.replace("{{", "").replace("}}", "");
+            let found = text.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+            names.extend(found.map(str::to_owned));
+        }
+        Json::Array(items) => items.iter().for_each(|item| names_in(item, names)),
+        Json::Object(fields) => fields.values().for_each(|field| names_in(field, names)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}
+
+fn check_templates(at: &At<'_>, names: &[String], parameters: &[Parameter], all_are_read: bool) {
+    let is_known =
+        |name: &String| parameters.iter().any(|known| known.name.value == *name && known.constant.is_none());
+    for name in names.iter().filter(|name| all_are_read && !is_known(name)) {
+        let known: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let shown = backstop_core::text::escaped(name, 80);
+        let problem = Diagnostic::error(
+            code::UNDECLARED_PARAMETER,
+            format!("a template names `{{{shown}}}`, which is no parameter"),
+        );
+        at.report_key(problem.hint("write `{{` and `}}` for braces").maybe_hint(suggest(name, &known)));
+    }
+}
+
+/// Reads `json`, `form`, `multipart`, `text`, `{template}`, or `{media_type}` of a whole body.
 fn body(at: &At<'_>) -> Option<Body> {
+    if !at.is_scalar() && at.child("template").is_some() {
+        let template = at.fields(&["template"])?.required("template")?.json(None)?;
+        return Some(Body::Template(template));
+    }
     if !at.is_scalar() {
         let media_type = at.fields(&["media_type"])?.required("media_type")?.some_text()?;
         return Some(Body::Whole { media_type });
@@ -295,9 +365,11 @@ fn check_unique(entries: &[At<'_>], parameters: &[Parameter]) {
     for parameter in parameters {
         let wire_name = match parameter.place {
             ParameterPlace::Header => parameter.wire_name.to_ascii_lowercase(),
-            ParameterPlace::Path | ParameterPlace::Query | ParameterPlace::Cookie | ParameterPlace::Body => {
-                parameter.wire_name.clone()
-            }
+            ParameterPlace::Path
+            | ParameterPlace::Query
+            | ParameterPlace::Cookie
+            | ParameterPlace::Body
+            | ParameterPlace::Template => parameter.wire_name.clone(),
         };
         if !seen.insert((parameter.place, wire_name))
             && let Some(at) = entries.iter().find(|at| at.key_span() == parameter.name.span)

@@ -63,15 +63,18 @@ pub enum ParameterPlace {
     Cookie,
     /// A member of the body.
     Body,
+    /// Into the templates that name it, and nowhere else.
+    Template,
 }
 
 impl ParameterPlace {
-    const ALL: [(&'static str, Self); 5] = [
+    const ALL: [(&'static str, Self); 6] = [
         ("path", Self::Path),
         ("query", Self::Query),
         ("header", Self::Header),
         ("cookie", Self::Cookie),
         ("body", Self::Body),
+        ("template", Self::Template),
     ];
 }
 
@@ -154,6 +157,8 @@ pub(super) struct Places<'p> {
     pub(super) usual: ParameterPlace,
     /// Whether requests have a body.
     pub(super) body: bool,
+    /// What templates name.
+    pub(super) in_templates: &'p [String],
 }
 
 /// Reads one parameter.
@@ -167,7 +172,13 @@ pub(super) fn parameter(at: &At<'_>, places: &Places<'_>) -> Option<Parameter> {
         None => {
             let wanted = wire_name.as_ref().unwrap_or(&name.value);
             let in_path = places.placeholders.is_some_and(|names| names.contains(wanted));
-            Some(if in_path { ParameterPlace::Path } else { places.usual })
+            Some(if in_path {
+                ParameterPlace::Path
+            } else if places.in_templates.contains(&name.value) {
+                ParameterPlace::Template
+            } else {
+                places.usual
+            })
         }
     };
     let constant = fields.has("const").map(|at| constant(at, &fields, place));
@@ -246,7 +257,15 @@ fn check_place(
             let message = "a request of this method has no body";
             fields.get("in").unwrap_or(at).error(code::INVALID_VALUE, message);
         }
-        ParameterPlace::Query | ParameterPlace::Cookie | ParameterPlace::Body => {}
+        ParameterPlace::Template if fields.has("const").is_some() => {
+            let message = "a constant is written into the template itself";
+            fields.get("const").unwrap_or(at).error(code::INVALID_VALUE, message);
+        }
+        ParameterPlace::Template if !places.in_templates.iter().any(|name| *name == at.key().value) => {
+            let message = "no template of the endpoint names it";
+            fields.get("in").unwrap_or(at).error(code::UNUSED_PARAMETER, message);
+        }
+        ParameterPlace::Query | ParameterPlace::Cookie | ParameterPlace::Body | ParameterPlace::Template => {}
     }
 }
 

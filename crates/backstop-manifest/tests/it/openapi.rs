@@ -110,3 +110,52 @@ fn forms_that_do_not_fit_are_told() {
 "#
     )));
 }
+
+#[test]
+fn templates_name_parameters_that_go_nowhere_else() {
+    let manifest = good(&with(
+        r#"toolsets:
+  s:
+    http:
+      base_url: http://h
+      endpoints:
+        search:
+          path: /s
+          query: {q: "{term} in:title", page: 1}
+          headers: {X-Ref: "r-{id}"}
+          parameters: {term: {required: true}, id: {type: integer}, sort: {}}
+        order:
+          method: POST
+          path: /o
+          body: {template: {filter: {id: "{id}"}, text: "{{as it is}}"}}
+          parameters: {id: {type: integer}}
+"#,
+    ));
+    let ToolsetKind::Http(http) = &manifest.toolsets[0].kind else { panic!() };
+    let shown: Vec<_> = http
+        .endpoints
+        .iter()
+        .map(|endpoint| {
+            let places: Vec<_> =
+                endpoint.parameters.iter().map(|it| (it.name.value.clone(), it.place)).collect();
+            (endpoint.query.clone(), endpoint.headers.clone(), endpoint.body.clone(), places)
+        })
+        .collect();
+    insta::assert_debug_snapshot!(shown);
+}
+
+#[test]
+fn templates_that_name_nothing_are_told() {
+    insta::assert_snapshot!(problems(&with(
+        r#"toolsets:
+  s:
+    http:
+      base_url: http://h
+      endpoints:
+        a: {path: /a, query: {q: "{terms}"}, parameters: {term: {}}}
+        b: {path: /b, headers: {"a b": "{x}", Host: "{x}"}, parameters: {x: {}}}
+        c: {method: POST, path: /c, body: {template: "{x}"}, parameters: {x: {const: 1}, y: {}}}
+        d: {path: /d, parameters: {x: {in: template}}}
+"#
+    )));
+}

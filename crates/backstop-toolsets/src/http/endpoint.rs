@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use backstop_core::{Effect, ToolError, ToolSpec};
 use reqwest::{Method, header::HeaderName};
 
-use super::{AnswerRules, BodyForm, Parameter, Place, template::Template};
+use super::{AnswerRules, BodyForm, Parameter, Place, Templates, template::Template};
 
 /// Headers that belong to the connection or the message, and that no argument may set.
 pub(crate) const RESERVED: [&str; 10] = [
@@ -36,6 +36,8 @@ pub struct Endpoint {
     pub parameters: Vec<Parameter>,
     /// How the parameters of the body are written.
     pub body: BodyForm,
+    /// Queries, headers and a body with arguments in them, beside what the parameters say.
+    pub templates: Templates,
     /// Content types that answers are declared to have; empty where nothing is declared.
     pub answers: Vec<String>,
     /// What is declared about answers beside that. The output schema of the tool is that of the whole answer; where
@@ -54,6 +56,7 @@ impl Endpoint {
             path: path.into(),
             parameters: Vec::new(),
             body: BodyForm::default(),
+            templates: Templates::default(),
             answers: Vec::new(),
             answer: AnswerRules::default(),
             sends_idempotency_key: false,
@@ -136,7 +139,26 @@ impl Endpoint {
                 Place::Path | Place::Header | Place::Query | Place::Cookie | Place::Body => {}
             }
         }
+        let properties = self.spec.input_schema.get("properties");
+        let is_known = |name: &str| properties.is_some_and(|properties| properties.get(name).is_some());
+        match self.templates.names() {
+            Err(reason) => return fail(reason),
+            Ok(names) => {
+                if let Some(name) = names.iter().find(|name| !is_known(name)) {
+                    return fail(format!("a template names `{{{name}}}`, which is no argument"));
+                }
+            }
+        }
+        for (name, _) in &self.templates.headers {
+            let key = name.to_ascii_lowercase();
+            if HeaderName::from_bytes(key.as_bytes()).is_err() || RESERVED.contains(&key.as_str()) {
+                return fail(format!("header `{name}` can't be set by a template"));
+            }
+        }
         let in_body = self.parameters.iter().filter(|parameter| parameter.place == Place::Body).count();
+        if self.templates.body.is_some() && in_body > 0 {
+            return fail("its body is a template, so no parameter goes there".into());
+        }
         if matches!(self.body, BodyForm::Whole { .. }) && in_body > 1 {
             return fail("a whole body is one parameter".into());
         }

@@ -14,6 +14,7 @@
 
 mod answer;
 pub(crate) mod body;
+mod compose;
 mod config;
 mod disposition;
 mod endpoint;
@@ -35,6 +36,7 @@ mod value;
 mod words;
 
 pub use answer::{AnswerPath, AnswerRules, AnswerTest, FailWhen};
+pub use compose::Templates;
 pub(crate) use config::shown;
 pub use config::{Auth, HttpConfig};
 pub use endpoint::Endpoint;

@@ -85,6 +85,20 @@ pub(super) fn payload(endpoint: &Endpoint, fields: Vec<Field<'_>>, cap: usize) -
     Ok(payload)
 }
 
+/// A JSON body that was made from a template.
+///
+/// # Errors
+///
+/// `invalid_arguments` where it is larger than `cap`.
+pub(super) fn composed(body: &Value, cap: usize) -> Result<Payload, ToolError> {
+    let bytes = body.to_string().into_bytes();
+    if bytes.len() > cap {
+        let words = format!("makes a request of {}, more than the limit of {}", size(bytes.len()), size(cap));
+        return Err(unfit("", &words));
+    }
+    Ok(Payload::Bytes { content_type: HeaderValue::from_static("application/json"), bytes })
+}
+
 impl Payload {
     fn len(&self) -> usize {
         match self {

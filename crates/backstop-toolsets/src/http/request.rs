@@ -11,9 +11,10 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::{
-    Auth, Endpoint, Place,
+    Auth, Endpoint, Parameter, Place,
+    compose::filled,
     config::shown,
-    payload::{Field, Payload, payload},
+    payload::{self, Field, Payload, payload},
     style,
     template::Template,
     value::{encoded, unfit},
@@ -134,13 +135,29 @@ impl Base {
                 .map_err(|_| unfit(&at, "must not hold control characters"))?;
             headers.insert(header_name(&parameter.wire_name)?, value);
         }
+        for (name, template) in &endpoint.templates.headers {
+            let Some(value) = filled(template, &|name| arguments.get(name)) else { continue };
+            let parameter = Parameter::new(name.as_str(), Place::Header);
+            let Some(text) = style::for_header(&parameter, &value, "")? else { continue };
+            let value = HeaderValue::from_bytes(text.as_bytes())
+                .map_err(|_| unfit("", "must not hold control characters"))?;
+            headers.insert(header_name(name)?, value);
+        }
         let own = cookies(endpoint, arguments)?;
         if let Some(cookies) = joined(own, self.cookie_key.as_ref())? {
             headers.insert(COOKIE, cookies);
         }
-        let payload = match endpoint.parameters.iter().any(|parameter| parameter.place == Place::Body) {
-            true => payload(endpoint, sent(endpoint, Place::Body, arguments).collect(), self.max_request)?,
-            false => Payload::None,
+        let template = endpoint.templates.body.as_ref();
+        let composed = template.and_then(|template| filled(template, &|name| arguments.get(name)));
+        let payload = if let Some(body) = composed {
+            payload::composed(&body, self.max_request)?
+        } else {
+            match endpoint.parameters.iter().any(|parameter| parameter.place == Place::Body) {
+                true => {
+                    payload(endpoint, sent(endpoint, Place::Body, arguments).collect(), self.max_request)?
+                }
+                false => Payload::None,
+            }
         };
         if let Payload::Bytes { content_type, .. } = &payload {
             headers.insert(CONTENT_TYPE, content_type.clone());
@@ -172,6 +189,12 @@ impl Base {
         };
         for (parameter, value, at) in sent(endpoint, Place::Query, arguments) {
             pairs.extend(style::pairs(parameter, value, &at, &taken)?);
+        }
+        for (name, template) in &endpoint.templates.query {
+            if let Some(value) = filled(template, &|name| arguments.get(name)) {
+                let parameter = Parameter::new(name.as_str(), Place::Query);
+                pairs.extend(style::pairs(&parameter, &value, "", &taken)?);
+            }
         }
         if let Some((name, key)) = &self.query_key {
             pairs.push(format!("{}={}", encoded(name), encoded(key.expose_secret())));

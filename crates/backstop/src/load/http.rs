@@ -25,10 +25,16 @@ pub(super) fn config(config: &ToolsetConfig, http: &v1::HttpConfig, client: &req
 pub(super) fn endpoints(config: &ToolsetConfig, http: &v1::HttpConfig) -> Vec<Endpoint> {
     let made = |(spec, endpoint): (_, &v1::HttpEndpoint)| {
         let mut made = Endpoint::new(spec, method(endpoint.method), endpoint.path.value.clone());
-        made.parameters = endpoint.parameters.iter().map(parameter).collect();
+        made.parameters = endpoint.parameters.iter().filter_map(parameter).collect();
+        made.templates.query.clone_from(&endpoint.query);
+        made.templates.headers.clone_from(&endpoint.headers);
         made.body = match &endpoint.body {
             v1::Body::Form => BodyForm::UrlEncoded,
             v1::Body::Multipart => BodyForm::Multipart,
+            v1::Body::Template(template) => {
+                made.templates.body = Some(template.clone());
+                BodyForm::Json
+            }
             v1::Body::Whole { media_type } => BodyForm::Whole { media_type: media_type.clone() },
             _ => BodyForm::Json,
         };
@@ -78,13 +84,15 @@ fn style(style: ParameterStyle) -> Style {
     }
 }
 
-fn parameter(parameter: &v1::Parameter) -> Parameter {
+/// `None` for one that only templates use.
+fn parameter(parameter: &v1::Parameter) -> Option<Parameter> {
     let place = match parameter.place {
         ParameterPlace::Path => Place::Path,
         ParameterPlace::Query => Place::Query,
         ParameterPlace::Header => Place::Header,
         ParameterPlace::Cookie => Place::Cookie,
         ParameterPlace::Body => Place::Body,
+        ParameterPlace::Template => return None,
     };
     let mut made = Parameter::new(parameter.name.value.clone(), place).wire_name(parameter.wire_name.clone());
     if let Some(style) = parameter.style.map(style) {
@@ -93,11 +101,11 @@ fn parameter(parameter: &v1::Parameter) -> Parameter {
     }
     made.explode = parameter.explode.unwrap_or(made.explode);
     made.media_type.clone_from(&parameter.media_type);
-    match &parameter.constant {
+    Some(match &parameter.constant {
         None => made,
         Some(Constant::Json(value)) => made.constant(value.clone()),
         Some(Constant::Secret(text)) => made.constant(text.expose()),
-    }
+    })
 }
 
 fn method(method: v1::Method) -> Method {

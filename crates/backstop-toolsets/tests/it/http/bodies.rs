@@ -125,3 +125,71 @@ async fn declared_answers_are_asked_for_and_errors_that_say_what_is_wrong() {
         Some("application/json, application/problem+json, text/*;q=0.8, */*;q=0.5")
     );
 }
+
+fn composed(change: impl FnOnce(&mut Endpoint)) -> Endpoint {
+    let properties = json!({"id": {}, "term": {}, "tags": {}, "note": {}});
+    let mut endpoint = Endpoint::new(
+        ToolSpec::new("t", json!({"type": "object", "properties": properties})),
+        Method::POST,
+        "/x",
+    );
+    change(&mut endpoint);
+    endpoint
+}
+
+#[tokio::test]
+async fn templates_put_arguments_into_queries_headers_and_bodies() {
+    let endpoint = composed(|it| {
+        it.templates.query = vec![
+            ("q".into(), json!("{term} in:title")),
+            ("fixed".into(), json!(1)),
+            ("tags".into(), json!("{tags}")),
+            ("none".into(), json!("{note}")),
+        ];
+        it.templates.headers = vec![("X-Ref".into(), json!("order-{id}"))];
+        it.templates.body = Some(
+            json!({"filter": {"id": "{id}", "note": "for {note}", "tags": "{tags}"}, "raw": "{{id}}", "list": [1, "{note}"]}),
+        );
+    });
+    let seen = request(endpoint, json!({"id": 7, "term": "a&b=c\"d", "tags": ["x", "y"]})).await;
+    assert_eq!(seen.target(), "/x?q=a%26b%3Dc%22d%20in%3Atitle&fixed=1&tags=x&tags=y");
+    assert_eq!(seen.header("x-ref"), Some("order-7"));
+    assert_eq!(seen.header("content-type"), Some("application/json"));
+    assert_eq!(seen.body, r#"{"filter":{"id":7,"tags":["x","y"]},"raw":"{id}","list":[1]}"#);
+}
+
+#[tokio::test]
+async fn nothing_in_an_argument_leaves_its_template() {
+    let endpoint = composed(|it| {
+        it.templates.headers = vec![("X-Ref".into(), json!("order-{id}"))];
+        it.templates.body = Some(json!({"a": "x {term}", "b": 1}));
+    });
+    let seen = request(endpoint.clone(), json!({"id": "i", "term": "\", \"b\": 2, \"c\": \"{id}"})).await;
+    assert_eq!(seen.body, r#"{"a":"x \", \"b\": 2, \"c\": \"{id}","b":1}"#);
+    let error = call(&dead(endpoint), "t", json!({"id": "a\r\nX-Admin: yes"})).await.unwrap_err();
+    assert_eq!(error.kind(), ToolErrorKind::InvalidArguments);
+}
+
+#[test]
+fn templates_that_can_not_be_filled_are_refused_when_they_are_declared() {
+    let refused = |change: fn(&mut Endpoint)| composed(change).check().unwrap_err().detail().to_owned();
+    assert_eq!(
+        refused(|it| it.templates.body = Some(json!("{gone}"))),
+        "tool `t`: a template names `{gone}`, which is no argument"
+    );
+    assert_eq!(
+        refused(|it| it.templates.body = Some(json!(["{id"]))),
+        "tool `t`: the braces of `{id` don't pair"
+    );
+    assert_eq!(
+        refused(|it| it.templates.headers = vec![("Host".into(), json!("{id}"))]),
+        "tool `t`: header `Host` can't be set by a template"
+    );
+    assert_eq!(
+        refused(|it| {
+            it.templates.body = Some(json!("{id}"));
+            it.parameters.push(Parameter::new("term", Place::Body));
+        }),
+        "tool `t`: its body is a template, so no parameter goes there"
+    );
+}
