@@ -41,7 +41,13 @@ impl std::fmt::Debug for Redactor {
 impl Redactor {
     /// A redactor of these values; those shorter than four bytes are left alone.
     pub fn new<T: AsRef<str>>(secrets: impl IntoIterator<Item = T>) -> Self {
-        let mut forms = Vec::new();
+        Self::default().with(secrets)
+    }
+
+    /// A redactor of these values, too.
+    #[must_use]
+    pub fn with<T: AsRef<str>>(&self, secrets: impl IntoIterator<Item = T>) -> Self {
+        let mut forms = self.0.to_vec();
         for secret in secrets {
             let secret = secret.as_ref();
             if secret.len() < SHORTEST {
@@ -139,6 +145,7 @@ impl Redactor {
             if let Some(redacted) = self.redact(text) {
                 *text = redacted;
             }
+            self.redact_cut(text);
         }
         for violation in &mut parts.violations {
             if let Some(redacted) = self.redact(&violation.message) {
@@ -152,6 +159,19 @@ impl Redactor {
             );
         }
         ToolError::from_parts(parts)
+    }
+
+    /// Takes out the beginning of a secret that was cut off, where an ellipsis says that something was.
+    fn redact_cut(&self, text: &mut String) {
+        let mut from = 0;
+        while let Some(at) = text.get(from..).and_then(|rest| rest.find('…')).map(|at| from + at) {
+            let begun = self.held_back(text.get(..at).unwrap_or_default());
+            from = at + '…'.len_utf8();
+            if begun >= SHORTEST {
+                text.replace_range(at - begun..at, MASK);
+                from = from - begun + MASK.len();
+            }
+        }
     }
 
     /// A model's error without secrets.

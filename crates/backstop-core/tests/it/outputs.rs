@@ -1,6 +1,6 @@
 //! What a tool gave, as the model reads it, as a value, and in a journal.
 
-use backstop_core::{Part, Redactor, ToolOutput};
+use backstop_core::{Part, Redactor, ToolError, ToolOutput};
 use serde_json::{Value, json};
 
 fn parts() -> ToolOutput {
@@ -73,4 +73,21 @@ fn secrets_leave_parts_too() {
         ])
     );
     assert_ne!(shown.to_value(), Value::Null);
+}
+
+#[test]
+fn a_secret_that_a_cap_cuts_in_two_is_taken_out_all_the_same() {
+    let redactor = Redactor::new(["sesame-open-now"]);
+    let told = |before: usize| {
+        let words = format!("{}sesame-open-now, and more", "x".repeat(before));
+        let error = redactor.tool_error(ToolError::rejected("").say(words));
+        error.words().unwrap().trim_start_matches('x').to_owned()
+    };
+    assert_eq!(told(1000), "[secret], and …");
+    assert_eq!(told(1010), "[secret]…");
+    assert_eq!(told(1016), "[secret]…");
+    // What is left is too short to be told from a word.
+    assert_eq!(told(1018), "ses…");
+    let error = ToolError::rejected("a sesame-… b … sesame… c").say("…");
+    assert_eq!(redactor.tool_error(error).detail(), "a [secret]… b … [secret]… c");
 }

@@ -15,7 +15,7 @@ fn view(tool: &str, effect: Effect, error: &ToolError) -> String {
 }
 
 /// The ways in which an adapter fills in an error.
-fn variants(kind: ToolErrorKind) -> [(&'static str, ToolError); 6] {
+fn variants(kind: ToolErrorKind) -> [(&'static str, ToolError); 7] {
     let bare = ToolError::new(kind, "what only the operator may read");
     [
         ("bare", bare.clone()),
@@ -23,6 +23,10 @@ fn variants(kind: ToolErrorKind) -> [(&'static str, ToolError); 6] {
         ("words, pointer", bare.clone().say("no such order: 17").at("/order/id")),
         ("pointer", bare.clone().at("/order/id")),
         ("words, status", bare.clone().say("no stock left").with_status(500)),
+        (
+            "words, status, answered",
+            bare.clone().say("no stock left").with_status(500).answered("GET /orders answered 500"),
+        ),
         ("retry_after", bare.with_retry_after(Duration::from_secs(30))),
     ]
 }
@@ -344,4 +348,23 @@ fn the_declared_tools_of_a_mutating_tool_are_told_by_the_names_the_model_knows()
         vec![mutating("pay", schema()).check_with("list payments"), reading("list payments", schema())];
     let catalog = catalog(tools);
     assert_eq!(catalog.get("pay").unwrap().spec.check_with.as_deref(), Some("list_payments"));
+}
+
+#[test]
+fn who_answered_stands_in_front_of_the_words_and_a_refused_value_is_not_looked_for() {
+    let facts = ViewFacts::new("order", Effect::ReadOnly, REFERENCE).find_with("list_orders");
+    let answered = |error: ToolError| error.answered("GET /orders/{id} answered 422 Unprocessable Entity");
+    let error = answered(ToolError::rejected("").with_status(422)).say("must be at least 1").at("/quantity");
+    assert_eq!(
+        facts.view(&error, None).as_str(),
+        "Invalid value for parameter \"quantity\" of tool \"order\": GET /orders/{id} answered 422 Unprocessable \
+         Entity: must be at least 1\n\
+         Call order again with another \"quantity\", or tell the user."
+    );
+    let error = answered(ToolError::upstream_failure("").with_status(422));
+    assert_eq!(
+        facts.view(&error, None).as_str(),
+        "GET /orders/{id} answered 422 Unprocessable Entity\n\
+         There is no result: use another tool or tell the user, and do not make one up."
+    );
 }

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::value::scalar;
+use crate::pointer;
 
 /// Levels of a template that are filled.
 const DEPTH: usize = 32;
@@ -42,6 +43,44 @@ impl Templates {
         }
         Ok(names)
     }
+
+    /// The argument that stands where a service says: in the body, step by step, or in a query parameter or header
+    /// of this name.
+    pub(super) fn argument_at(&self, steps: &[String]) -> Option<&str> {
+        let [first, ..] = steps else { return None };
+        let in_body = self.body.as_ref().and_then(|body| {
+            steps.iter().try_fold(body, |value, step| match value {
+                Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+                value => value.get(step),
+            })
+        });
+        let named = self.query.iter().chain(&self.headers).find(|(name, _)| name.eq_ignore_ascii_case(first));
+        let template = in_body.or(named.filter(|_| steps.len() == 1).map(|(_, value)| value))?;
+        match names_in(template).as_slice() {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+}
+
+/// The arguments that one template names, as far as it can be read.
+pub(super) fn names_in(template: &Value) -> Vec<&str> {
+    let mut names = Vec::new();
+    // What can't be read was refused when the endpoint was made.
+    let _ = collect(template, DEPTH, &mut names);
+    names
+}
+
+/// The JSON Pointer of the argument to blame for what a template became: the first one that `is_at_fault`, or the
+/// first at all.
+pub(super) fn blamed<'a>(
+    template: &'a Value,
+    arguments: &'a Map<String, Value>,
+    is_at_fault: impl Fn(&Value) -> bool,
+) -> String {
+    let names = names_in(template);
+    let found = names.iter().find(|name| arguments.get(**name).is_some_and(&is_at_fault));
+    found.or(names.first()).map_or_else(String::new, |name| pointer::child("", name))
 }
 
 fn collect<'t>(value: &'t Value, depth: usize, names: &mut Vec<&'t str>) -> Result<(), String> {
@@ -91,37 +130,71 @@ fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
     Ok(pieces)
 }
 
-/// A template with the arguments that `argument` gives; `None` where it names one that is not there.
-pub(super) fn filled<'a>(template: &Value, argument: &dyn Fn(&str) -> Option<&'a Value>) -> Option<Value> {
-    Some(match template {
-        Value::String(text) => filled_text(text, argument)?,
-        Value::Array(items) => items.iter().filter_map(|item| filled(item, argument)).collect(),
-        Value::Object(fields) => {
-            let fields =
-                fields.iter().filter_map(|(key, field)| Some((key.clone(), filled(field, argument)?)));
-            Value::Object(fields.collect::<Map<_, _>>())
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => template.clone(),
-    })
+/// What a template became is larger than it may be.
+#[derive(Debug, PartialEq)]
+pub(super) struct TooLarge;
+
+/// Fills one template with the arguments of a call, at most `left` bytes of them: a small template may name a large
+/// argument many times.
+pub(super) struct Filling<'a> {
+    pub(super) arguments: &'a Map<String, Value>,
+    pub(super) left: usize,
 }
 
-fn filled_text<'a>(text: &str, argument: &dyn Fn(&str) -> Option<&'a Value>) -> Option<Value> {
-    // Checked when the endpoint was made.
-    let pieces = pieces(text).ok()?;
-    if let [Piece::Text(""), Piece::Argument(name), Piece::Text("")] = pieces.as_slice() {
-        return argument(name).cloned();
+impl Filling<'_> {
+    /// `None` where it names an argument that is not there.
+    pub(super) fn value(&mut self, template: &Value) -> Result<Option<Value>, TooLarge> {
+        Ok(Some(match template {
+            Value::String(text) => return self.text(text),
+            Value::Array(items) => {
+                let mut filled = Vec::new();
+                for item in items {
+                    filled.extend(self.value(item)?);
+                }
+                Value::Array(filled)
+            }
+            Value::Object(fields) => {
+                let mut filled = Map::new();
+                for (key, field) in fields {
+                    if let Some(value) = self.value(field)? {
+                        filled.insert(key.clone(), value);
+                    }
+                }
+                Value::Object(filled)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => template.clone(),
+        }))
     }
-    let mut out = String::new();
-    for piece in pieces {
-        match piece {
-            Piece::Text(text) => out.push_str(text),
-            Piece::Argument(name) => match argument(name)? {
-                Value::Null => return None,
-                value => out.push_str(&scalar(value).unwrap_or_else(|| value.to_string())),
-            },
+
+    fn text(&mut self, text: &str) -> Result<Option<Value>, TooLarge> {
+        // Checked when the endpoint was made.
+        let Ok(pieces) = pieces(text) else { return Ok(None) };
+        if let [Piece::Text(""), Piece::Argument(name), Piece::Text("")] = pieces.as_slice() {
+            let Some(value) = self.arguments.get(*name) else { return Ok(None) };
+            self.spend(value.to_string().len())?;
+            return Ok(Some(value.clone()));
         }
+        let mut out = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Argument(name) => match self.arguments.get(name) {
+                    None | Some(Value::Null) => return Ok(None),
+                    Some(value) => {
+                        let text = scalar(value).unwrap_or_else(|| value.to_string());
+                        self.spend(text.len())?;
+                        out.push_str(&text);
+                    }
+                },
+            }
+        }
+        Ok(Some(out.into()))
     }
-    Some(out.into())
+
+    fn spend(&mut self, bytes: usize) -> Result<(), TooLarge> {
+        self.left = self.left.checked_sub(bytes).ok_or(TooLarge)?;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -133,7 +206,7 @@ mod tests {
     #[test]
     fn templates_take_values_texts_and_nothing() {
         let arguments = json!({"id": 7, "list": ["a", {"b": 1}], "text": "x{y}", "none": null, "name": "é"});
-        let argument = |name: &str| arguments.get(name);
+        let arguments = arguments.as_object().unwrap();
         for (template, expected) in [
             (json!("{id}"), Some(json!(7))),
             (json!("{list}"), Some(json!(["a", {"b": 1}]))),
@@ -149,8 +222,40 @@ mod tests {
                 Some(json!({"a": {"b": 7}, "d": [1, true]})),
             ),
         ] {
-            assert_eq!(filled(&template, &argument), expected, "{template}");
+            let mut filling = Filling { arguments, left: 1000 };
+            assert_eq!(filling.value(&template), Ok(expected), "{template}");
         }
+    }
+
+    #[test]
+    fn a_template_grows_no_further_than_it_may() {
+        let arguments = json!({"a": "x".repeat(10)});
+        let fill = |template: Value, left| {
+            Filling { arguments: arguments.as_object().unwrap(), left }.value(&template).map(|_| ())
+        };
+        assert_eq!(fill(json!(["{a}!", "{a}!"]), 20), Ok(()));
+        assert_eq!(fill(json!(["{a}!", {"b": "{a}!"}]), 19), Err(TooLarge));
+        assert_eq!(fill(json!(["{a}", "{a}"]), 23), Err(TooLarge));
+    }
+
+    #[test]
+    fn what_a_service_names_is_found_in_the_template() {
+        let templates = Templates {
+            query: vec![("q".into(), json!("{term} in:title"))],
+            headers: vec![("X-Ref".into(), json!("{id}"))],
+            body: Some(json!({"filter": [{"id": "{id}"}], "note": "{a} and {b}"})),
+        };
+        let find = |steps: &[&str]| {
+            let steps: Vec<String> = steps.iter().map(|step| (*step).to_owned()).collect();
+            templates.argument_at(&steps)
+        };
+        assert_eq!(find(&["filter", "0", "id"]), Some("id"));
+        assert_eq!(find(&["filter"]), Some("id"));
+        assert_eq!(find(&["q"]), Some("term"));
+        assert_eq!(find(&["x-ref"]), Some("id"));
+        assert_eq!(find(&["note"]), None);
+        assert_eq!(find(&["filter", "1"]), None);
+        assert_eq!(find(&[]), None);
     }
 
     #[test]

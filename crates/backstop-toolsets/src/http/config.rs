@@ -84,6 +84,9 @@ pub struct HttpConfig {
     pub headers: Vec<(String, SecretString)>,
     /// How requests say who makes them.
     pub auth: Auth,
+    /// Headers of whoever started the run that are passed on, by name: under those of the toolset, over those that
+    /// come from arguments. One that was not sent is left out.
+    pub caller_headers: Vec<String>,
     /// The header that carries the idempotency key; `Idempotency-Key` where there is none.
     pub idempotency_header: Option<String>,
     /// The endpoints, one tool each.
@@ -111,6 +114,7 @@ impl HttpConfig {
             base_url,
             headers: Vec::new(),
             auth: Auth::None,
+            caller_headers: Vec::new(),
             idempotency_header: None,
             endpoints: Vec::new(),
             max_request: MAX_BODY,

@@ -5,7 +5,12 @@ use std::collections::HashSet;
 use backstop_core::{Effect, ToolError, ToolSpec};
 use reqwest::{Method, header::HeaderName};
 
-use super::{AnswerRules, BodyForm, Parameter, Place, Templates, template::Template};
+use super::{
+    AnswerRules, BodyForm, Parameter, Place, Templates,
+    compose::names_in,
+    payload::{declared, is_media_type, sent_as},
+    template::Template,
+};
 
 /// Headers that belong to the connection or the message, and that no argument may set.
 pub(crate) const RESERVED: [&str; 10] = [
@@ -139,33 +144,56 @@ impl Endpoint {
                 Place::Path | Place::Header | Place::Query | Place::Cookie | Place::Body => {}
             }
         }
-        let properties = self.spec.input_schema.get("properties");
-        let is_known = |name: &str| properties.is_some_and(|properties| properties.get(name).is_some());
-        match self.templates.names() {
-            Err(reason) => return fail(reason),
-            Ok(names) => {
-                if let Some(name) = names.iter().find(|name| !is_known(name)) {
-                    return fail(format!("a template names `{{{name}}}`, which is no argument"));
-                }
-            }
+        if let Some(media_type) = self.parameters.iter().filter_map(declared).find(|it| !is_media_type(it)) {
+            return fail(format!("`{media_type}` can't be a content type"));
         }
-        for (name, _) in &self.templates.headers {
-            let key = name.to_ascii_lowercase();
-            if HeaderName::from_bytes(key.as_bytes()).is_err() || RESERVED.contains(&key.as_str()) {
-                return fail(format!("header `{name}` can't be set by a template"));
-            }
-        }
-        let in_body = self.parameters.iter().filter(|parameter| parameter.place == Place::Body).count();
-        if self.templates.body.is_some() && in_body > 0 {
-            return fail("its body is a template, so no parameter goes there".into());
-        }
-        if matches!(self.body, BodyForm::Whole { .. }) && in_body > 1 {
-            return fail("a whole body is one parameter".into());
-        }
+        self.check_body().or_else(fail)?;
+        self.check_templates(&mut taken).or_else(fail)?;
         match template.names().find(|name| !taken.contains(&(Place::Path, (*name).to_owned()))) {
             Some(name) => fail(format!("nothing is declared for `{{{name}}}` of path `{}`", self.path)),
             None => Ok(()),
         }
+    }
+
+    fn check_body(&self) -> Result<(), String> {
+        let in_body = self.parameters.iter().filter(|parameter| parameter.place == Place::Body).count();
+        if self.templates.body.is_some() && in_body > 0 {
+            return Err("its body is a template, so no parameter goes there".into());
+        }
+        match &self.body {
+            BodyForm::Whole { .. } if in_body > 1 => Err("a whole body is one parameter".into()),
+            BodyForm::Whole { media_type } if !is_media_type(sent_as(media_type)) => {
+                Err(format!("`{media_type}` can't be a content type"))
+            }
+            BodyForm::Whole { .. } | BodyForm::Json | BodyForm::UrlEncoded | BodyForm::Multipart => Ok(()),
+        }
+    }
+
+    /// `taken` are the places of the parameters, and of the templates in the end.
+    fn check_templates(&self, taken: &mut HashSet<(Place, String)>) -> Result<(), String> {
+        let properties = self.spec.input_schema.get("properties");
+        let is_known = |name: &str| properties.is_some_and(|properties| properties.get(name).is_some());
+        if let Some(name) = self.templates.names()?.iter().find(|name| !is_known(name)) {
+            return Err(format!("a template names `{{{name}}}`, which is no argument"));
+        }
+        for (name, _) in &self.templates.query {
+            if name.is_empty() || !taken.insert((Place::Query, name.clone())) {
+                return Err(format!("query `{name}` is there twice, or has no name"));
+            }
+        }
+        for (name, template) in &self.templates.headers {
+            let key = name.to_ascii_lowercase();
+            if HeaderName::from_bytes(key.as_bytes()).is_err() || RESERVED.contains(&key.as_str()) {
+                return Err(format!("header `{name}` can't be set by a template"));
+            }
+            if template.as_str().is_some_and(|text| text.chars().any(char::is_control)) {
+                return Err(format!("the template of header `{name}` holds control characters"));
+            }
+            if !taken.insert((Place::Header, key)) {
+                return Err(format!("header `{name}` is there twice"));
+            }
+        }
+        Ok(())
     }
 
     /// The only argument that names something in the path: what a "not found" is about.
@@ -179,7 +207,9 @@ impl Endpoint {
 
     /// Whether an argument can name what is not allowed.
     pub(super) fn takes_arguments(&self) -> bool {
+        let in_templates = self.templates.query.iter().map(|(_, value)| value).chain(&self.templates.body);
         self.arguments().any(|parameter| parameter.place != Place::Header)
+            || in_templates.into_iter().any(|template| !names_in(template).is_empty())
     }
 
     fn arguments(&self) -> impl Iterator<Item = &Parameter> {

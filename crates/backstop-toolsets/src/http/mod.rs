@@ -5,7 +5,9 @@
 //! reach the model only from a body that was written for callers.
 //!
 //! ```text
-//! toolset ── request ── style, payload, template     arguments to one request
+//! toolset ── request ── places, style       arguments to one request
+//!         │           ├ payload             its body
+//!         │           └ template, compose   paths, and values with arguments in them
 //!         └─ response ─ body, media         an answer to an output
 //!                     ├ answer, promise     what is declared about answers
 //!                     └ status, words       an answer to an error
@@ -22,6 +24,7 @@ mod gate;
 mod media;
 mod parameter;
 mod payload;
+mod places;
 mod promise;
 mod request;
 mod response;

@@ -8,6 +8,7 @@ use backstop_core::{
 };
 use reqwest::{Method, Response, StatusCode, header::HeaderMap};
 use serde_json::Value;
+use tokio::time::Instant;
 use url::Url;
 
 use super::{
@@ -24,6 +25,10 @@ use super::{
 const ERROR_BODY_CAP: usize = 64 * 1024;
 /// Bytes of an unusable body that operators get to see.
 const SHOWN_CAP: usize = 200;
+/// Why an answer is a failure, for operators.
+const DECLARED: &str = "which is declared to be a failure";
+const NO_SUCCESS: &str = "which is not the success that is declared";
+const GRAPHQL: &str = "which has errors and no data";
 
 /// What is known of a request while its answer is read.
 pub(super) struct Exchange<'a> {
@@ -33,6 +38,8 @@ pub(super) struct Exchange<'a> {
     pub(super) what: String,
     pub(super) max_body: usize,
     pub(super) timeout: Duration,
+    /// When that time is over.
+    pub(super) until: Instant,
 }
 
 /// An answer, as far as it was read.
@@ -96,16 +103,16 @@ pub(super) async fn read(mut response: Response, exchange: &Exchange<'_>) -> Res
     }
     let seen = answer.seen();
     if let Some(kind) = rules.failure(&seen) {
-        return Err(status::declared(exchange, &answer, kind));
+        return Err(status::declared(exchange, &answer, kind, DECLARED));
     }
     if !rules.succeeded(&seen) {
         return Err(match status.is_success() {
-            true => status::declared(exchange, &answer, ToolErrorKind::Rejected),
+            true => status::declared(exchange, &answer, ToolErrorKind::Rejected, NO_SUCCESS),
             false => status::failure(exchange, &answer),
         });
     }
     if let Some(began) = graphql_failure(answer.json.as_ref()) {
-        let error = status::declared(exchange, &answer, ToolErrorKind::Rejected);
+        let error = status::declared(exchange, &answer, ToolErrorKind::Rejected, GRAPHQL);
         return Err(if began { error.with_applied(backstop_core::Applied::Unknown) } else { error });
     }
     output(exchange, &answer).map_err(|error| with_answer(error, &answer))
@@ -113,7 +120,7 @@ pub(super) async fn read(mut response: Response, exchange: &Exchange<'_>) -> Res
 
 fn failure(exchange: &Exchange<'_>, answer: &Answer<'_>) -> ToolError {
     match exchange.endpoint.answer.failure(&answer.seen()) {
-        Some(kind) => status::declared(exchange, answer, kind),
+        Some(kind) => status::declared(exchange, answer, kind, DECLARED),
         None => status::failure(exchange, answer),
     }
 }
@@ -165,9 +172,12 @@ fn content(exchange: &Exchange<'_>, answer: &Answer<'_>) -> Result<ToolOutput, T
     let (media, promise) = (&answer.media, exchange.promise);
     if media.is_json() {
         let Some(text) = &answer.text else { return Err(unusable(exchange, answer, "JSON")) };
-        return serde_json::from_str::<Value>(text)
-            .map(ToolOutput::Json)
-            .map_err(|cause| unusable(exchange, answer, "JSON").with_source(cause));
+        let value = serde_json::from_str::<Value>(text)
+            .map_err(|cause| unusable(exchange, answer, "JSON").with_source(cause))?;
+        if !promise.allows(media) {
+            promise.not_kept(unusable(exchange, answer, &promise.in_words()))?;
+        }
+        return Ok(ToolOutput::Json(value));
     }
     if let Some(text) = &answer.text {
         // A login or an error page under a good status: nothing in it is the result that was asked for.

@@ -72,11 +72,16 @@ pub(super) fn failure(exchange: &Exchange<'_>, answer: &Answer<'_>) -> ToolError
     hinted(error.with_applied(applied(kind, code, &endpoint.method)), answer)
 }
 
-/// The error for an answer that is declared to be a failure of this kind, whatever its status says.
-pub(super) fn declared(exchange: &Exchange<'_>, answer: &Answer<'_>, kind: ToolErrorKind) -> ToolError {
+/// The error for an answer that is a failure of this kind, whatever its status says. `why` is for operators.
+pub(super) fn declared(
+    exchange: &Exchange<'_>,
+    answer: &Answer<'_>,
+    kind: ToolErrorKind,
+    why: &str,
+) -> ToolError {
     let (code, endpoint) = (answer.status.as_u16(), exchange.endpoint);
     let said = said(exchange, answer, true);
-    let detail = format!("{}, which is declared to be a failure", detail(exchange, answer));
+    let detail = format!("{}, {why}", detail(exchange, answer));
     let error = typed(endpoint, answer.status, kind, detail, said);
     // A declared kind does not undo what the status leaves open.
     let by_status = || applied(kind_of(code, endpoint.takes_arguments()), code, &endpoint.method);

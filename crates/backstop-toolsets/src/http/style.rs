@@ -15,6 +15,7 @@ use crate::pointer;
 
 /// Levels of an object that is sent as `deepObject`.
 const DEPTH: usize = 8;
+const NOT_ITS_OWN: &str = "has a key that is not one of its own";
 
 /// A value taken apart: its texts, with their keys where it is an object.
 enum Parts {
@@ -88,9 +89,9 @@ pub(super) fn pairs(
             });
         }
         Style::DeepObject if value.is_object() => {
-            let mut pairs = Vec::new();
-            deep(&name, value, at, DEPTH, &text, &mut pairs)?;
-            return Ok(pairs);
+            let mut deep = Deep { text: &text, taken, pairs: Vec::new() };
+            deep.write(&parameter.wire_name, value, at, DEPTH)?;
+            return Ok(deep.pairs);
         }
         Style::SpaceDelimited => "%20",
         Style::PipeDelimited => "%7C",
@@ -102,7 +103,7 @@ pub(super) fn pairs(
         (Parts::Items(items), true) => items.iter().map(|item| format!("{name}={}", text(item))).collect(),
         (Parts::Fields(fields), true) => {
             if let Some((key, _)) = fields.iter().find(|(key, _)| key.is_empty() || taken(key)) {
-                return Err(unfit(&pointer::child(at, key), "has a key that is not one of its own"));
+                return Err(unfit(&pointer::child(at, key), NOT_ITS_OWN));
             }
             fields.iter().map(|(key, field)| format!("{}={}", encoded(key), text(field))).collect()
         }
@@ -113,44 +114,54 @@ pub(super) fn pairs(
     })
 }
 
-fn deep(
-    name: &str,
-    value: &Value,
-    at: &str,
-    depth: usize,
-    text: &dyn Fn(&str) -> String,
-    pairs: &mut Vec<String>,
-) -> Result<(), ToolError> {
-    let Some(depth) = depth.checked_sub(1) else { return Err(unfit(at, "is nested too deep")) };
-    match value {
-        Value::Null => {}
-        Value::Object(fields) => {
-            for (key, field) in fields {
-                let name = format!("{name}%5B{}%5D", encoded(key));
-                deep(&name, field, &pointer::child(at, key), depth, text, pairs)?;
-            }
-        }
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                let name = format!("{name}%5B%5D");
-                deep(&name, item, &pointer::child(at, &index.to_string()), depth, text, pairs)?;
-            }
-        }
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            let one = scalar(value).unwrap_or_default();
-            pairs.push(format!("{name}={}", text(&one)));
-        }
-    }
-    Ok(())
+/// The pairs of a `deepObject`.
+struct Deep<'w> {
+    text: &'w dyn Fn(&str) -> String,
+    taken: &'w dyn Fn(&str) -> bool,
+    pairs: Vec<String>,
 }
 
-/// A value for its place in a path: it stays there, whatever it holds.
+impl Deep<'_> {
+    /// `name` is not encoded yet: as it is, it must not be that of another.
+    fn write(&mut self, name: &str, value: &Value, at: &str, depth: usize) -> Result<(), ToolError> {
+        let Some(depth) = depth.checked_sub(1) else { return Err(unfit(at, "is nested too deep")) };
+        match value {
+            Value::Null => {}
+            Value::Object(fields) => {
+                for (key, field) in fields {
+                    self.write(&format!("{name}[{key}]"), field, &pointer::child(at, key), depth)?;
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    let at = pointer::child(at, &index.to_string());
+                    self.write(&format!("{name}[]"), item, &at, depth)?;
+                }
+            }
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                if (self.taken)(name) {
+                    return Err(unfit(at, NOT_ITS_OWN));
+                }
+                let one = scalar(value).unwrap_or_default();
+                self.pairs.push(format!("{}={}", encoded(name), (self.text)(&one)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A value for its place in a path: it stays there, whatever it holds. `taken` as for [`pairs`].
 ///
 /// # Errors
 ///
 /// `invalid_arguments` for what would be nothing, or a `.` or `..` segment once the service decodes it.
-pub(super) fn for_path(parameter: &Parameter, value: &Value, at: &str) -> Result<String, ToolError> {
-    if parameter.style == Style::Json {
+pub(super) fn for_path(
+    parameter: &Parameter,
+    value: &Value,
+    at: &str,
+    taken: &dyn Fn(&str) -> bool,
+) -> Result<String, ToolError> {
+    if parameter.style == Style::Json && !value.is_null() {
         return checked_for_path(&[value.to_string()], at).map(|texts| texts.join(","));
     }
     let parts = Parts::of(value, at)?;
@@ -166,6 +177,9 @@ pub(super) fn for_path(parameter: &Parameter, value: &Value, at: &str) -> Result
     let is_matrix = parameter.style == Style::Matrix;
     let texts: Vec<String> = match parts {
         Parts::Fields(fields) if explode => {
+            if let Some((key, _)) = fields.iter().find(|(key, _)| is_matrix && taken(key)) {
+                return Err(unfit(&pointer::child(at, key), NOT_ITS_OWN));
+            }
             let (keys, values): (Vec<String>, Vec<String>) = fields.into_iter().unzip();
             let (keys, values) = (checked_for_path(&keys, at)?, checked_for_path(&values, at)?);
             keys.iter().zip(&values).map(|(key, value)| format!("{key}={value}")).collect()

@@ -7,7 +7,11 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use tokio::{sync::Mutex, time::Instant};
+use serde_json::Value;
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout_at},
+};
 use url::{Url, form_urlencoded};
 
 use super::{body, config::shown, transport};
@@ -47,6 +51,8 @@ pub struct OAuth2 {
     pub extra: Vec<(String, String)>,
     /// How the client says who it is.
     pub client_auth: ClientAuth,
+    /// Asks for the tokens; the client of the toolset where there is none.
+    pub client: Option<reqwest::Client>,
 }
 
 impl OAuth2 {
@@ -59,6 +65,7 @@ impl OAuth2 {
             scope: String::new(),
             extra: Vec::new(),
             client_auth: ClientAuth::default(),
+            client: None,
         }
     }
 }
@@ -79,15 +86,17 @@ struct Kept {
 #[derive(Deserialize)]
 struct Granted {
     access_token: String,
-    expires_in: Option<f64>,
+    /// A number, and a text with some services.
+    expires_in: Option<Value>,
 }
 
 impl Tokens {
     pub(super) fn new(config: OAuth2, client: reqwest::Client) -> Self {
+        let client = config.client.clone().unwrap_or(client);
         Self { config, client, kept: Mutex::new(None) }
     }
 
-    /// A token that holds; another one than `refused`, which the service did not take.
+    /// A token that holds; another one than `refused`, which the service did not take. Asked for until `until`.
     ///
     /// # Errors
     ///
@@ -96,10 +105,15 @@ impl Tokens {
     pub(super) async fn token(
         &self,
         refused: Option<&SecretString>,
-        timeout: Duration,
+        until: Instant,
     ) -> Result<SecretString, ToolError> {
         // Held while a token is fetched: callers that come meanwhile wait for it rather than fetching their own.
-        let mut kept = self.kept.lock().await;
+        let kept = timeout_at(until, self.kept.lock()).await;
+        let mut kept = kept.map_err(|_| {
+            let detail =
+                format!("POST {}: another call waits for a token, too", shown(&self.config.token_url));
+            ToolError::unavailable(detail).not_applied()
+        })?;
         let is_refused = |kept: &Kept| {
             refused.is_some_and(|refused| refused.expose_secret() == kept.token.expose_secret())
         };
@@ -107,7 +121,7 @@ impl Tokens {
             return Ok(kept.token.clone());
         }
         *kept = None;
-        let fetched = self.fetch(timeout).await?;
+        let fetched = self.fetch(until.saturating_duration_since(Instant::now())).await?;
         Ok(kept.insert(fetched).token.clone())
     }
 
@@ -163,11 +177,20 @@ impl Tokens {
         let granted: Granted = serde_json::from_str(&text).map_err(|_| {
             ToolError::misconfigured(format!("{what}: the answer holds no `access_token`")).not_applied()
         })?;
-        let holds = granted.expires_in.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let holds = holds.unwrap_or(USUAL).min(Duration::from_secs(24 * 3600));
+        let holds = granted
+            .expires_in
+            .as_ref()
+            .and_then(seconds)
+            .unwrap_or(USUAL)
+            .min(Duration::from_secs(24 * 3600));
         let until = asked + holds.saturating_sub(MARGIN.min(holds / 2));
         Ok(Kept { token: granted.access_token.into(), until })
     }
+}
+
+fn seconds(value: &Value) -> Option<Duration> {
+    let seconds = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 impl std::fmt::Debug for Tokens {

@@ -23,6 +23,9 @@ use super::{
     transport,
 };
 
+/// A time that no call takes.
+const FAR: Duration = Duration::from_secs(86_400 * 365);
+
 /// HTTP endpoints as a toolset. One call is one request: it never retries and never follows a redirect,
 /// but asks once more with a new token where a service did not take the old one.
 ///
@@ -60,13 +63,7 @@ impl HttpToolset {
             Auth::OAuth2(oauth2) => Some(Tokens::new((**oauth2).clone(), config.client.clone())),
             _ => None,
         };
-        let base = Base::new(
-            config.base_url,
-            &config.headers,
-            config.auth,
-            config.idempotency_header.as_deref(),
-            config.max_request,
-        )?;
+        let base = Base::new(&config)?;
         let mut endpoints = Vec::new();
         let mut by_name = HashMap::new();
         for mut endpoint in config.endpoints {
@@ -107,17 +104,15 @@ impl HttpToolset {
         exchange: &Exchange<'_>,
         token: &mut Option<SecretString>,
     ) -> Result<Response, ToolError> {
-        let until = Instant::now() + exchange.timeout;
-        let left = || until.saturating_duration_since(Instant::now());
-        let Some(tokens) = &self.tokens else { return self.once(prepared, exchange, None, left()).await };
-        let first = tokens.token(None, left()).await?;
-        let response = self.once(prepared, exchange, Some(&first), left()).await?;
+        let Some(tokens) = &self.tokens else { return self.once(prepared, exchange, None).await };
+        let first = tokens.token(None, exchange.until).await?;
+        let response = self.once(prepared, exchange, Some(&first)).await?;
         if response.status() != StatusCode::UNAUTHORIZED {
             *token = Some(first);
             return Ok(response);
         }
-        let second = tokens.token(Some(&first), left()).await?;
-        let response = self.once(prepared, exchange, Some(&second), left()).await;
+        let second = tokens.token(Some(&first), exchange.until).await?;
+        let response = self.once(prepared, exchange, Some(&second)).await;
         *token = Some(second);
         response
     }
@@ -127,8 +122,12 @@ impl HttpToolset {
         prepared: &Prepared,
         exchange: &Exchange<'_>,
         token: Option<&SecretString>,
-        left: Duration,
     ) -> Result<Response, ToolError> {
+        let left = exchange.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let detail = format!("{}: no time was left to make the request", exchange.what);
+            return Err(ToolError::timeout(exchange.timeout, detail).not_applied());
+        }
         let mut request = self
             .client
             .request(exchange.endpoint.method.clone(), prepared.url.clone())
@@ -171,6 +170,7 @@ impl Toolset for HttpToolset {
             let detail = format!("toolset `{}` has no tool `{name}`", self.name);
             return Err(ToolError::new(ToolErrorKind::UnknownTool, detail));
         };
+        let started = Instant::now();
         let prepared = self.base.prepare(endpoint, template, call.arguments(), cx)?;
         let exchange = Exchange {
             endpoint,
@@ -178,6 +178,8 @@ impl Toolset for HttpToolset {
             what: format!("{} {}", endpoint.method, text::escaped(&shown(&prepared.url), 500)),
             max_body: self.max_body,
             timeout: cx.timeout,
+            // A limit beyond the range of the clock is no limit.
+            until: started.checked_add(cx.timeout).unwrap_or(started + FAR),
         };
         let _slot = self.gate.pass(cx.timeout).await?;
         let mut token = None;

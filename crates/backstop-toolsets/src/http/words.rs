@@ -221,7 +221,9 @@ fn is_by_field(object: &Map<String, Value>) -> bool {
 fn code_of(value: &Value, status: u16) -> Option<String> {
     let object = value.as_object()?;
     let text = |object: &Map<String, Value>, key: &str| match object.get(key)? {
-        Value::String(text) if !text.is_empty() && text != "about:blank" && !is_of_http(text) => Some(text.clone()),
+        Value::String(text) if !text.is_empty() && text != "about:blank" && !is_of_http(text) => {
+            Some(text.clone())
+        }
         Value::Number(number) if number.as_u64() != Some(status.into()) => Some(number.to_string()),
         _ => None,
     };
@@ -247,7 +249,8 @@ fn code_of(value: &Value, status: u16) -> Option<String> {
 
 /// Whether a type of problem is that of HTTP itself, such as `https://tools.ietf.org/html/rfc9110#section-15.5.1`.
 fn is_of_http(kind: &str) -> bool {
-    kind.starts_with("http") && ["rfc9110", "rfc7231", "rfc4918"].iter().any(|document| kind.contains(document))
+    kind.starts_with("http")
+        && ["rfc9110", "rfc7231", "rfc4918"].iter().any(|document| kind.contains(document))
 }
 
 /// The JSON without what is written for the service's own developers.

@@ -55,6 +55,10 @@ impl<'a> Fields<'a> {
             if let Some(parameter) = self.parameter(step, place.filter(|_| index > 0)) {
                 return self.argument(parameter, rest);
             }
+            if let Some(name) = self.endpoint.templates.argument_at(steps.get(index..).unwrap_or_default()) {
+                let pointer = child("", name);
+                return Field { argument: Some(pointer.clone()), pointer };
+            }
             if let Some(whole) = self.whole()
                 && self.schema(whole).is_some_and(|schema| self.property(schema, step).is_some())
             {

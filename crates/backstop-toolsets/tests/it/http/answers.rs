@@ -1,20 +1,17 @@
 //! C16: success without a body, and a body that lies about its type.
 
-use backstop_core::{Applied, ToolError, ToolErrorKind, ToolOutput, ToolSpec};
+use backstop_core::{Applied, Part, ToolError, ToolErrorKind, ToolOutput, ToolSpec};
+use backstop_test::server::{Reply, Server};
 use backstop_toolsets::http::{Endpoint, HttpConfig, HttpToolset, Method};
 use serde_json::json;
 
-use super::{
-    client,
-    server::{Reply, Server},
-    shop, shop_config,
-};
+use super::{client, shop, shop_config};
 use crate::support::{call, view};
 
 async fn answer(status: &str, content_type: &str, body: impl AsRef<[u8]>) -> Result<ToolOutput, ToolError> {
     let headers = [("content-type", content_type)];
     let headers = if content_type.is_empty() { &[][..] } else { &headers[..] };
-    let server = Server::start([Reply::new(status, headers, body)]).await;
+    let server = Server::start([Reply::new(status, headers, body)]);
     let result = call(&shop(&server.url), "list_orders", json!({})).await;
     server.only();
     result
@@ -41,7 +38,7 @@ async fn an_array_is_one_value() {
 
 #[tokio::test]
 async fn a_page_where_json_was_promised_is_invalid_output() {
-    let server = Server::start([Reply::json("200 OK", "<html>login\u{7}</html>")]).await;
+    let server = Server::start([Reply::json("200 OK", "<html>login\u{7}</html>")]);
     let toolset = shop(&server.url);
     let error = call(&toolset, "create_order", json!({})).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ToolErrorKind::InvalidOutput, Some(200)));
@@ -94,12 +91,28 @@ async fn without_a_content_type_the_body_says_what_it_is() {
 
 #[tokio::test]
 async fn binary_content_is_named_and_not_shown() {
-    let shown = "application/octet-stream, 3 bytes, which is not shown";
-    assert_eq!(answer("200 OK", "application/octet-stream", b"\x00\xff\x10").await, text(shown));
-    let shown = "image/png, 2 KiB, which is not shown";
-    assert_eq!(answer("200 OK", "image/png", [0; 2048]).await, text(shown));
-    let shown = "text/plain, 2 bytes, which is not shown";
-    assert_eq!(answer("200 OK", "text/plain", b"\x00\xff").await, text(shown));
+    for (content_type, body, shown) in [
+        ("application/octet-stream", &b"\x00\xff\x10"[..], "[application/octet-stream, 3 bytes, not shown]"),
+        ("image/png", &[0; 2048], "[image/png, 2 KiB, not shown]"),
+        ("text/plain", b"\x00\xff", "[text/plain, 2 bytes, not shown]"),
+        ("", b"\x00\xff", "[application/octet-stream, 2 bytes, not shown]"),
+    ] {
+        let output = answer("200 OK", content_type, body).await.unwrap();
+        assert_eq!(output.model_text(), shown);
+        let kind = if content_type.is_empty() { "application/octet-stream" } else { content_type };
+        assert_eq!(output, ToolOutput::Parts(vec![Part::blob(kind, body, None)]));
+    }
+}
+
+#[tokio::test]
+async fn a_file_keeps_its_name() {
+    let headers = [
+        ("content-type", "application/pdf"),
+        ("content-disposition", "attachment; filename=\"../March report.pdf\""),
+    ];
+    let server = Server::start([Reply::new("200 OK", &headers, b"%PDF\x00")]);
+    let output = call(&shop(&server.url), "list_orders", json!({})).await.unwrap();
+    assert_eq!(output.model_text(), "[March report.pdf: application/pdf, 5 bytes, not shown]");
 }
 
 #[tokio::test]
@@ -107,8 +120,8 @@ async fn too_large_is_said_with_the_limit_whether_announced_or_not() {
     let chunked = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n800\r\n";
     let chunked = format!("{chunked}{}\r\n0\r\n\r\n", "x".repeat(0x800));
     let announced = Reply::new("200 OK", &[("content-type", "text/plain")], "x".repeat(1025));
-    for reply in [announced, Reply::Bytes(chunked.into_bytes())] {
-        let server = Server::start([reply]).await;
+    for reply in [announced, Reply::bytes(chunked.into_bytes())] {
+        let server = Server::start([reply]);
         let mut config = shop_config(&server.url);
         config.max_body = 1024;
         let toolset = HttpToolset::new(config).unwrap();
@@ -121,7 +134,7 @@ async fn too_large_is_said_with_the_limit_whether_announced_or_not() {
 #[tokio::test]
 async fn a_body_as_large_as_the_limit_is_fine() {
     let body = "x".repeat(1024);
-    let server = Server::start([Reply::new("200 OK", &[("content-type", "text/plain")], &body)]).await;
+    let server = Server::start([Reply::new("200 OK", &[("content-type", "text/plain")], &body)]);
     let mut config = shop_config(&server.url);
     config.max_body = 1024;
     let output = call(&HttpToolset::new(config).unwrap(), "list_orders", json!({})).await;
@@ -133,8 +146,7 @@ async fn a_declared_result_is_json_whatever_the_content_type_says() {
     let server = Server::start([
         Reply::new("200 OK", &[("content-type", "text/plain")], r#"{"a":1}"#),
         Reply::new("200 OK", &[("content-type", "text/plain")], "hello"),
-    ])
-    .await;
+    ]);
     let mut spec = ToolSpec::new("t", json!({"type": "object"}));
     spec.output_schema = Some(json!({"type": "object"}));
     let mut config = HttpConfig::new("s", server.url.parse().unwrap(), client());

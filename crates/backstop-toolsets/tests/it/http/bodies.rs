@@ -1,13 +1,11 @@
 //! Bodies of every form, as they are on the wire.
 
 use backstop_core::{ToolErrorKind, ToolSpec};
+use backstop_test::server::{Reply, Request, Server};
 use backstop_toolsets::http::{BodyForm, Endpoint, HttpConfig, HttpToolset, Method, Parameter, Place, Style};
 use serde_json::{Value, json};
 
-use super::{
-    client, dead,
-    server::{Reply, Seen, Server},
-};
+use super::{client, dead};
 use crate::support::{call, view};
 
 fn endpoint(form: BodyForm, fields: &[&str]) -> Endpoint {
@@ -16,8 +14,8 @@ fn endpoint(form: BodyForm, fields: &[&str]) -> Endpoint {
     fields.iter().fold(endpoint, |endpoint, name| endpoint.parameter(Parameter::new(*name, Place::Body)))
 }
 
-async fn request(endpoint: Endpoint, arguments: Value) -> Seen {
-    let server = Server::start([Reply::json("200 OK", "{}")]).await;
+async fn request(endpoint: Endpoint, arguments: Value) -> Request {
+    let server = Server::start([Reply::json("200 OK", "{}")]);
     let mut config = HttpConfig::new("s", server.url.parse().unwrap(), client());
     config.endpoints = vec![endpoint];
     call(&HttpToolset::new(config).unwrap(), "t", arguments).await.unwrap();
@@ -74,6 +72,8 @@ async fn what_is_no_such_body_is_refused_at_its_place() {
         refused(upload(), file(json!({"text": "a", "base64": "YQ=="}))).await,
         refused(upload(), file(json!({"text": "a", "name": "x\r\ny"}))).await,
         refused(upload(), file(json!({"text": "a", "media_type": "no type"}))).await,
+        refused(upload(), file(json!({"text": 7}))).await,
+        refused(upload(), file(json!([{"text": "a"}, {"base64": "a"}]))).await,
     ];
     insta::assert_snapshot!(seen.join("\n\n"));
 }
@@ -94,6 +94,86 @@ async fn a_multipart_body_has_its_files() {
     let content_type = seen.header("content-type").unwrap();
     let boundary = content_type.strip_prefix("multipart/form-data; boundary=").unwrap();
     insta::assert_snapshot!(seen.body.replace(boundary, "BOUNDARY").replace('\r', "").replace('\0', "\\0"));
+}
+
+#[tokio::test]
+async fn what_has_a_text_and_more_is_data_and_no_file() {
+    let mut upload = endpoint(BodyForm::Multipart, &["data", "list"]);
+    upload.parameters[1].media_type = Some("application/json, text/csv".into());
+    let seen = request(upload, json!({"data": {"text": "a", "author": 1}, "list": [{"text": "b"}]})).await;
+    let boundary = seen.header("content-type").unwrap().split_once("boundary=").unwrap().1.to_owned();
+    insta::assert_snapshot!(seen.body.replace(&boundary, "BOUNDARY").replace('\r', ""));
+}
+
+#[tokio::test]
+async fn names_of_parts_are_read_by_servers_and_end_no_header() {
+    let names = ["full größe", "a[b]", "a\"; x=\"\r\nX-A: b"];
+    let arguments = json!({names[0]: 1, names[1]: true, names[2]: {"text": "t", "name": "é\".csv"}});
+    let seen = request(endpoint(BodyForm::Multipart, &names), arguments).await;
+    let boundary = seen.header("content-type").unwrap().split_once("boundary=").unwrap().1.to_owned();
+    insta::assert_snapshot!(seen.body.replace(&boundary, "BOUNDARY").replace('\r', ""));
+}
+
+#[tokio::test]
+async fn base64_may_be_in_lines_and_without_its_end() {
+    for text in ["aGk=", "aGk", " aG\r\nk=\n"] {
+        assert_eq!(request(whole("image/png"), json!({"body": text})).await.body, "hi", "{text:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_range_of_content_types_is_sent_as_one_of_them() {
+    for (range, value, sent_as, sent) in [
+        ("*/*", json!({"a": 1}), "application/json", "{\"a\":1}"),
+        ("application/*", json!("a"), "application/json", "\"a\""),
+        ("text/*", json!("a"), "text/plain; charset=utf-8", "a"),
+        ("image/*", json!("YQ=="), "application/octet-stream", "a"),
+    ] {
+        let seen = request(whole(range), json!({"body": value})).await;
+        assert_eq!((seen.header("content-type"), seen.body.as_str()), (Some(sent_as), sent), "{range}");
+    }
+}
+
+#[tokio::test]
+async fn a_get_has_a_body_where_one_is_declared() {
+    let mut search = endpoint(BodyForm::Json, &["query"]);
+    search.method = Method::GET;
+    let seen = request(search, json!({"query": {"match": "a"}})).await;
+    assert_eq!(seen.line(), "GET /x");
+    assert_eq!(
+        (seen.header("content-length"), seen.body.as_str()),
+        (Some("23"), r#"{"query":{"match":"a"}}"#)
+    );
+}
+
+#[test]
+fn content_types_that_are_none_are_refused_when_they_are_declared() {
+    let refused = |endpoint: Endpoint| endpoint.check().unwrap_err().detail().to_owned();
+    assert_eq!(refused(whole("no type")), "tool `t`: `no type` can't be a content type");
+    let mut upload = endpoint(BodyForm::Multipart, &["file"]);
+    upload.parameters[0].media_type = Some("text/csv\r\nX-A: b".into());
+    assert!(refused(upload).ends_with("can't be a content type"));
+}
+
+#[tokio::test]
+async fn an_address_that_is_too_long_is_not_sent() {
+    for place in [Place::Path, Place::Query, Place::Header, Place::Cookie] {
+        let spec = ToolSpec::new("t", json!({"type": "object"}));
+        let path = if place == Place::Path { "/{a}" } else { "/" };
+        let toolset = dead(
+            Endpoint::new(spec, Method::GET, path)
+                .parameter(Parameter::new("a", place))
+                .parameter(Parameter::new("b", Place::Query)),
+        );
+        let error = call(&toolset, "t", json!({"b": "small", "a": "x".repeat(70_000)})).await.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.pointer()),
+            (ToolErrorKind::InvalidArguments, Some("/a")),
+            "{place:?}"
+        );
+        let view = view(&toolset, "t", &error).await;
+        assert!(view.contains("it makes 68.4 KiB, and the limit is 60 KiB"), "{view}");
+    }
 }
 
 #[tokio::test]
@@ -123,73 +203,5 @@ async fn declared_answers_are_asked_for_and_errors_that_say_what_is_wrong() {
     assert_eq!(
         seen.header("accept"),
         Some("application/json, application/problem+json, text/*;q=0.8, */*;q=0.5")
-    );
-}
-
-fn composed(change: impl FnOnce(&mut Endpoint)) -> Endpoint {
-    let properties = json!({"id": {}, "term": {}, "tags": {}, "note": {}});
-    let mut endpoint = Endpoint::new(
-        ToolSpec::new("t", json!({"type": "object", "properties": properties})),
-        Method::POST,
-        "/x",
-    );
-    change(&mut endpoint);
-    endpoint
-}
-
-#[tokio::test]
-async fn templates_put_arguments_into_queries_headers_and_bodies() {
-    let endpoint = composed(|it| {
-        it.templates.query = vec![
-            ("q".into(), json!("{term} in:title")),
-            ("fixed".into(), json!(1)),
-            ("tags".into(), json!("{tags}")),
-            ("none".into(), json!("{note}")),
-        ];
-        it.templates.headers = vec![("X-Ref".into(), json!("order-{id}"))];
-        it.templates.body = Some(
-            json!({"filter": {"id": "{id}", "note": "for {note}", "tags": "{tags}"}, "raw": "{{id}}", "list": [1, "{note}"]}),
-        );
-    });
-    let seen = request(endpoint, json!({"id": 7, "term": "a&b=c\"d", "tags": ["x", "y"]})).await;
-    assert_eq!(seen.target(), "/x?q=a%26b%3Dc%22d%20in%3Atitle&fixed=1&tags=x&tags=y");
-    assert_eq!(seen.header("x-ref"), Some("order-7"));
-    assert_eq!(seen.header("content-type"), Some("application/json"));
-    assert_eq!(seen.body, r#"{"filter":{"id":7,"tags":["x","y"]},"raw":"{id}","list":[1]}"#);
-}
-
-#[tokio::test]
-async fn nothing_in_an_argument_leaves_its_template() {
-    let endpoint = composed(|it| {
-        it.templates.headers = vec![("X-Ref".into(), json!("order-{id}"))];
-        it.templates.body = Some(json!({"a": "x {term}", "b": 1}));
-    });
-    let seen = request(endpoint.clone(), json!({"id": "i", "term": "\", \"b\": 2, \"c\": \"{id}"})).await;
-    assert_eq!(seen.body, r#"{"a":"x \", \"b\": 2, \"c\": \"{id}","b":1}"#);
-    let error = call(&dead(endpoint), "t", json!({"id": "a\r\nX-Admin: yes"})).await.unwrap_err();
-    assert_eq!(error.kind(), ToolErrorKind::InvalidArguments);
-}
-
-#[test]
-fn templates_that_can_not_be_filled_are_refused_when_they_are_declared() {
-    let refused = |change: fn(&mut Endpoint)| composed(change).check().unwrap_err().detail().to_owned();
-    assert_eq!(
-        refused(|it| it.templates.body = Some(json!("{gone}"))),
-        "tool `t`: a template names `{gone}`, which is no argument"
-    );
-    assert_eq!(
-        refused(|it| it.templates.body = Some(json!(["{id"]))),
-        "tool `t`: the braces of `{id` don't pair"
-    );
-    assert_eq!(
-        refused(|it| it.templates.headers = vec![("Host".into(), json!("{id}"))]),
-        "tool `t`: header `Host` can't be set by a template"
-    );
-    assert_eq!(
-        refused(|it| {
-            it.templates.body = Some(json!("{id}"));
-            it.parameters.push(Parameter::new("term", Place::Body));
-        }),
-        "tool `t`: its body is a template, so no parameter goes there"
     );
 }

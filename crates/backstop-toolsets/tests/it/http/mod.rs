@@ -1,12 +1,19 @@
 mod answers;
 mod bodies;
+mod caller;
+mod caps;
 mod paths;
+mod planted;
+mod properties;
 mod requests;
+mod rules;
 mod secrets;
-mod server;
 mod service;
 mod statuses;
 mod styles;
+mod table;
+mod templates;
+mod tls;
 mod transport;
 
 use backstop_core::{Effect, ToolSpec};

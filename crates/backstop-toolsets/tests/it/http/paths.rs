@@ -1,13 +1,11 @@
 //! C36: a value that the model chose never leaves its place in the path.
 
 use backstop_core::{Effect, ToolErrorKind, ToolSpec};
+use backstop_test::server::{Reply, Server};
 use backstop_toolsets::http::{Endpoint, HttpConfig, HttpToolset, Method, Parameter, Place};
 use serde_json::{Value, json};
 
-use super::{
-    client,
-    server::{Reply, Server},
-};
+use super::client;
 use crate::support::{call, view};
 
 fn files(base_url: &str) -> HttpToolset {
@@ -45,7 +43,7 @@ async fn values_are_encoded_into_their_segment() {
         (json!(".hidden"), ".hidden"),
     ] {
         for prefix in ["/v1", "/v1/", "", "/"] {
-            let server = Server::start([Reply::json("200 OK", "{}")]).await;
+            let server = Server::start([Reply::json("200 OK", "{}")]);
             call(&files(&format!("{}{prefix}", server.url)), "meta", json!({"name": value})).await.unwrap();
             let target = format!("{}/files/{segment}/meta", prefix.trim_end_matches('/'));
             assert_eq!(server.only().target(), target, "{value}");
@@ -55,7 +53,7 @@ async fn values_are_encoded_into_their_segment() {
 
 #[tokio::test]
 async fn values_that_would_climb_or_vanish_are_refused_before_anything_is_sent() {
-    let server = Server::start([Reply::json("200 OK", "{}")]).await;
+    let server = Server::start([Reply::json("200 OK", "{}")]);
     let toolset = files(&format!("{}/v1", server.url));
     let mut seen = String::new();
     for value in [
@@ -95,7 +93,7 @@ async fn values_that_would_climb_or_vanish_are_refused_before_anything_is_sent()
 
 #[tokio::test]
 async fn neighbouring_placeholders_can_not_make_a_dot_segment() {
-    let server = Server::start([Reply::json("200 OK", "{}")]).await;
+    let server = Server::start([Reply::json("200 OK", "{}")]);
     let spec = ToolSpec::new("t", json!({"type": "object", "properties": {"a": {}, "b": {}}}));
     let mut config = HttpConfig::new("s", server.url.parse().unwrap(), client());
     config.endpoints = vec![

@@ -1,14 +1,12 @@
 //! Where arguments, constants, credentials and keys go.
 
 use backstop_core::{ToolErrorKind, ToolSpec, Toolset};
+use backstop_test::server::{Reply, Request, Server};
 use backstop_toolsets::http::{Auth, Endpoint, HttpConfig, HttpToolset, Method, Parameter, Place};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::{
-    client, dead,
-    server::{Reply, Seen, Server},
-};
+use super::{client, dead};
 use crate::support::call;
 
 fn any() -> ToolSpec {
@@ -21,8 +19,8 @@ async fn request(
     change: impl FnOnce(&mut HttpConfig),
     suffix: &str,
     arguments: Value,
-) -> Seen {
-    let server = Server::start([Reply::json("200 OK", "{}")]).await;
+) -> Request {
+    let server = Server::start([Reply::json("200 OK", "{}")]);
     let mut config = HttpConfig::new("s", format!("{}{suffix}", server.url).parse().unwrap(), client());
     config.endpoints = vec![endpoint];
     change(&mut config);
@@ -47,7 +45,7 @@ async fn a_query_repeats_keys_and_leaves_out_nothing_else_than_null() {
     });
     let seen = request(endpoint, |_| {}, "/base?fixed=1", arguments).await;
     assert_eq!(
-        seen.method_and_target(),
+        seen.line(),
         "GET /base/q?fixed=1&plain=a&plain=b%26c&flag=true&n=1.5&text=a%20b%2B%C3%BC&api%20version=2"
     );
     assert_eq!(seen.header("content-type"), None);
@@ -71,7 +69,7 @@ async fn the_body_is_one_json_object() {
         .parameter(Parameter::new("absent", Place::Body))
         .parameter(Parameter::new("kind", Place::Body).constant("order"));
     let seen = request(endpoint, |_| {}, "/base/", json!({"name": {"a": [1]}, "note": null})).await;
-    assert_eq!(seen.method_and_target(), "PATCH /base/");
+    assert_eq!(seen.line(), "PATCH /base/");
     assert_eq!(seen.header("content-type"), Some("application/json"));
     assert_eq!(seen.body, r#"{"full name":{"a":[1]},"note":null,"kind":"order"}"#);
 }

@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use backstop_core::{OperatorView, Redactor, Reference, RunId, ToolError, ToolErrorKind, Toolset};
+use backstop_test::server::{Reply, Server, dead_url};
 use backstop_toolsets::http::{Auth, HttpConfig, HttpToolset};
 use secrecy::SecretString;
 use serde_json::json;
 
-use super::{
-    server::{Reply, Server, dead_url},
-    shop_config,
-};
+use super::shop_config;
 use crate::support::{context_for, valid, view};
 
 const SECRETS: [&str; 5] = ["SECRET_q1/x", "SECRET_h1", "SECRET_b1", "SECRET_u1", "SECRET_k1"];
@@ -77,12 +75,12 @@ async fn fail(config: HttpConfig) -> (HttpToolset, ToolError) {
 
 #[tokio::test]
 async fn failures_of_the_transport_name_host_and_path_and_no_secret() {
-    let silent = Server::start([Reply::Silence]).await;
-    let broken = Server::start([Reply::Bytes(Vec::new())]).await;
-    let cut = Server::start([Reply::json("200 OK", "{}").cut(1)]).await;
-    let no_tls = Server::start([Reply::json("200 OK", "{}")]).await;
+    let silent = Server::start([Reply::silence()]);
+    let broken = Server::start([Reply::hang_up()]);
+    let cut = Server::start([Reply::json("200 OK", "{}").cut(1)]);
+    let no_tls = Server::start([Reply::json("200 OK", "{}")]);
     for url in [
-        dead_url().await,
+        dead_url(),
         "http://no-such-host.invalid".into(),
         silent.url.clone(),
         broken.url.clone(),
@@ -99,7 +97,7 @@ async fn failures_of_the_transport_name_host_and_path_and_no_secret() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed_and_only_its_host_is_named() {
-    let other = Server::start([Reply::json("200 OK", "{}")]).await;
+    let other = Server::start([Reply::json("200 OK", "{}")]);
     let target = format!("{}/?key=SECRET_q1%2Fx", other.url.replace("127.0.0.1", "localhost"));
     for status in [
         "301 Moved Permanently",
@@ -108,7 +106,7 @@ async fn a_redirect_is_not_followed_and_only_its_host_is_named() {
         "307 Temporary Redirect",
         "308 Permanent Redirect",
     ] {
-        let server = Server::start([Reply::new(status, &[("location", &target)], "")]).await;
+        let server = Server::start([Reply::new(status, &[("location", &target)], "")]);
         for config in configs(&server.url) {
             let (toolset, error) = fail(config).await;
             assert_eq!(error.kind(), ToolErrorKind::Misconfigured);
@@ -127,7 +125,7 @@ async fn a_body_that_echoes_the_request_is_redacted_by_value() {
         "no route; authorization: Basic {pair}; x-api-key: SECRET_h1; bearer SECRET_b1; /?key=SECRET_q1%2Fx, SECRET_q1/x, SECRET_k1"
     ), "code": "SECRET_k1"});
     let headers = [("content-type", "application/json"), ("x-request-id", "SECRET_h1")];
-    let server = Server::start([Reply::new("404 Not Found", &headers, echo.to_string())]).await;
+    let server = Server::start([Reply::new("404 Not Found", &headers, echo.to_string())]);
     let redactor = Redactor::new(SECRETS);
     for config in configs(&server.url) {
         let (toolset, error) = fail(config).await;

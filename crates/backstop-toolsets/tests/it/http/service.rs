@@ -6,18 +6,16 @@ use std::{
 };
 
 use backstop_core::{Applied, ToolError, ToolErrorKind, ToolOutput, ToolSpec, Toolset};
+use backstop_test::server::{Reply, Server, dead_url};
 use backstop_toolsets::{
-    client::{ClientOptions, http_client_with},
+    client::{ClientOptions, Proxy, http_client_with},
     guard::Guard,
     http::{Auth, ClientAuth, Endpoint, HttpConfig, HttpToolset, Method, OAuth2, Parameter, Place, Rate},
 };
 use futures_util::future::join_all;
 use serde_json::json;
 
-use super::{
-    client,
-    server::{Reply, Server, dead_url},
-};
+use super::client;
 use crate::support::{call, context_for, valid, view};
 
 fn toolset(url: &str, change: impl FnOnce(&mut HttpConfig)) -> HttpToolset {
@@ -36,7 +34,7 @@ fn oauth(token_url: &str) -> OAuth2 {
 fn token(token: &str, expires_in: u32) -> Reply {
     Reply::json(
         "200 OK",
-        &json!({"access_token": token, "token_type": "Bearer", "expires_in": expires_in}).to_string(),
+        json!({"access_token": token, "token_type": "Bearer", "expires_in": expires_in}).to_string(),
     )
 }
 
@@ -46,7 +44,7 @@ fn ok() -> Reply {
 
 #[tokio::test]
 async fn a_token_is_fetched_once_and_kept() {
-    let (tokens, service) = (Server::start([token("tok-1", 3600)]).await, Server::start([ok()]).await);
+    let (tokens, service) = (Server::start([token("tok-1", 3600)]), Server::start([ok()]));
     let mut config = oauth(&tokens.url);
     config.scope = "read write".into();
     config.extra = vec![("audience".into(), "https://a/b".into())];
@@ -54,7 +52,7 @@ async fn a_token_is_fetched_once_and_kept() {
     let calls = join_all((0..8).map(|n| call(&toolset, "t", json!({"n": n})))).await;
     assert!(calls.iter().all(Result::is_ok), "{calls:?}");
     let asked = tokens.only();
-    assert_eq!(asked.method_and_target(), "POST /token");
+    assert_eq!(asked.line(), "POST /token");
     assert_eq!(asked.body, "grant_type=client_credentials&scope=read+write&audience=https%3A%2F%2Fa%2Fb");
     // `client+1:s3cret%2F1`
     assert_eq!(asked.header("authorization"), Some("Basic Y2xpZW50KzE6czNjcmV0JTJGMQ=="));
@@ -65,7 +63,7 @@ async fn a_token_is_fetched_once_and_kept() {
 
 #[tokio::test]
 async fn a_client_may_say_who_it_is_in_the_body() {
-    let (tokens, service) = (Server::start([token("tok-1", 3600)]).await, Server::start([ok()]).await);
+    let (tokens, service) = (Server::start([token("tok-1", 3600)]), Server::start([ok()]));
     let mut config = oauth(&tokens.url);
     config.client_auth = ClientAuth::Body;
     call(&toolset(&service.url, |it| it.auth = Auth::OAuth2(Box::new(config))), "t", json!({}))
@@ -80,8 +78,8 @@ async fn a_client_may_say_who_it_is_in_the_body() {
 
 #[tokio::test]
 async fn a_token_that_is_not_taken_is_replaced_once() {
-    let tokens = Server::start([token("tok-1", 3600), token("tok-2", 3600)]).await;
-    let service = Server::start([Reply::json("401 Unauthorized", "{}"), ok()]).await;
+    let tokens = Server::start([token("tok-1", 3600), token("tok-2", 3600)]);
+    let service = Server::start([Reply::json("401 Unauthorized", "{}"), ok()]);
     let tools = toolset(&service.url, |it| it.auth = Auth::OAuth2(Box::new(oauth(&tokens.url))));
     assert_eq!(call(&tools, "t", json!({"n": 1})).await.unwrap(), ToolOutput::Json(json!({})));
     let sent: Vec<_> = service
@@ -94,8 +92,8 @@ async fn a_token_that_is_not_taken_is_replaced_once() {
         [("Bearer tok-1".into(), "{\"n\":1}".into()), ("Bearer tok-2".into(), "{\"n\":1}".into())]
     );
 
-    let tokens = Server::start([token("tok-1", 3600), token("tok-2", 3600)]).await;
-    let service = Server::start([Reply::json("401 Unauthorized", "{\"message\": \"tok-2 is bad\"}")]).await;
+    let tokens = Server::start([token("tok-1", 3600), token("tok-2", 3600)]);
+    let service = Server::start([Reply::json("401 Unauthorized", "{\"message\": \"tok-2 is bad\"}")]);
     let tools = toolset(&service.url, |it| it.auth = Auth::OAuth2(Box::new(oauth(&tokens.url))));
     let error = call(&tools, "t", json!({})).await.unwrap_err();
     assert_eq!((error.kind(), error.applied()), (ToolErrorKind::Unauthenticated, Applied::No));
@@ -105,8 +103,7 @@ async fn a_token_that_is_not_taken_is_replaced_once() {
 
 #[tokio::test]
 async fn a_token_that_is_over_is_not_used() {
-    let (tokens, service) =
-        (Server::start([token("tok-1", 0), token("tok-2", 3600)]).await, Server::start([ok()]).await);
+    let (tokens, service) = (Server::start([token("tok-1", 0), token("tok-2", 3600)]), Server::start([ok()]));
     let tools = toolset(&service.url, |it| it.auth = Auth::OAuth2(Box::new(oauth(&tokens.url))));
     for _ in 0..3 {
         call(&tools, "t", json!({})).await.unwrap();
@@ -118,7 +115,7 @@ async fn a_token_that_is_over_is_not_used() {
 
 #[tokio::test]
 async fn without_a_token_nothing_is_asked_of_the_service() {
-    let service = Server::start([ok()]).await;
+    let service = Server::start([ok()]);
     let mut seen = String::new();
     for (what, reply) in [
         (
@@ -132,7 +129,7 @@ async fn without_a_token_nothing_is_asked_of_the_service() {
         ("no token", Reply::json("200 OK", r#"{"token":"tok-9"}"#)),
         ("no JSON", Reply::new("200 OK", &[("content-type", "text/html")], "<html>tok-9</html>")),
     ] {
-        let tokens = Server::start([reply]).await;
+        let tokens = Server::start([reply]);
         let tools = toolset(&service.url, |it| it.auth = Auth::OAuth2(Box::new(oauth(&tokens.url))));
         let error = call(&tools, "t", json!({})).await.unwrap_err();
         let detail = error.detail().replace(&tokens.url, "http://TOKENS");
@@ -142,7 +139,7 @@ async fn without_a_token_nothing_is_asked_of_the_service() {
             "{error:?}"
         );
     }
-    let dead = dead_url().await;
+    let dead = dead_url();
     let tools = toolset(&service.url, |it| it.auth = Auth::OAuth2(Box::new(oauth(&dead))));
     let error = call(&tools, "t", json!({})).await.unwrap_err();
     seen += &format!(
@@ -158,7 +155,7 @@ async fn without_a_token_nothing_is_asked_of_the_service() {
 
 #[tokio::test]
 async fn a_key_in_a_cookie_stands_beside_the_cookies_of_a_call() {
-    let service = Server::start([ok()]).await;
+    let service = Server::start([ok()]);
     let tools = toolset(&service.url, |it| {
         it.auth = Auth::ApiKeyCookie { name: "session".into(), value: "sesame-1".to_owned().into() };
         it.endpoints[0].parameters.push(Parameter::new("theme", Place::Cookie));
@@ -175,7 +172,7 @@ async fn attempt(tools: &HttpToolset, timeout: Duration) -> Result<ToolOutput, T
 
 #[tokio::test]
 async fn requests_beyond_the_own_limit_wait_and_are_not_made_when_there_is_no_time() {
-    let service = Server::start([Reply::Silence]).await;
+    let service = Server::start([Reply::silence()]);
     let tools = toolset(&service.url, |it| it.concurrency = NonZeroU32::new(1));
     let (first, second) = tokio::join!(attempt(&tools, Duration::from_secs(1)), async {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -190,7 +187,7 @@ async fn requests_beyond_the_own_limit_wait_and_are_not_made_when_there_is_no_ti
 
 #[tokio::test]
 async fn a_rate_spreads_requests() {
-    let service = Server::start([ok()]).await;
+    let service = Server::start([ok()]);
     let rate = Rate { requests: NonZeroU32::new(2).unwrap(), per: Duration::from_millis(400) };
     let tools = toolset(&service.url, |it| it.rate = Some(rate));
     let started = Instant::now();
@@ -203,7 +200,7 @@ async fn a_rate_spreads_requests() {
 
 #[tokio::test]
 async fn an_answer_that_does_not_begin_in_its_time_is_a_timeout_of_that_phase() {
-    let service = Server::start([Reply::Silence]).await;
+    let service = Server::start([Reply::silence()]);
     let tools = toolset(&service.url, |it| it.first_byte = Some(Duration::from_millis(100)));
     let started = Instant::now();
     let error = attempt(&tools, Duration::from_secs(20)).await.unwrap_err();
@@ -227,15 +224,64 @@ async fn a_name_that_leads_into_the_own_network_is_not_dialled() {
     );
 }
 
-#[test]
-fn certificates_and_proxies_that_are_none_are_refused() {
+#[tokio::test]
+async fn a_guard_lets_requests_through_to_the_proxy_that_is_declared() {
+    let proxy = Server::start([ok()]);
     let mut options = ClientOptions::default();
-    options.authorities = vec![b"-----BEGIN CERTIFICATE-----\nnot one\n-----END CERTIFICATE-----\n".to_vec()];
-    assert!(http_client_with(&options).is_err());
-    let mut options = ClientOptions::default();
-    options.identity = Some("no key".to_owned().into());
-    assert!(http_client_with(&options).is_err());
-    let mut options = ClientOptions::default();
-    options.proxy = backstop_toolsets::client::Proxy::Url("not a url".to_owned().into());
-    assert!(http_client_with(&options).is_err());
+    options.guard = Some(Guard::default());
+    options.proxy = Proxy::Url(proxy.url.replace("127.0.0.1", "localhost").into());
+    let through = http_client_with(&options).unwrap();
+    let tools = toolset("http://service.example", |it| it.client = through);
+    assert_eq!(call(&tools, "t", json!({})).await, Ok(ToolOutput::Json(json!({}))));
+    assert_eq!(proxy.only().line(), "POST http://service.example/x");
+}
+
+#[tokio::test]
+async fn a_token_may_say_how_long_it_holds_in_a_text() {
+    let reply = |token: &str, holds: &str| {
+        Reply::json("200 OK", json!({"access_token": token, "expires_in": holds}).to_string())
+    };
+    let tokens = Server::start([reply("tok-1", "0"), reply("tok-2", " 3600 "), reply("tok-3", "?")]);
+    let service = Server::start([ok()]);
+    let tools = toolset(&service.url, |it| it.auth = Auth::OAuth2(Box::new(oauth(&tokens.url))));
+    for _ in 0..3 {
+        call(&tools, "t", json!({})).await.unwrap();
+    }
+    assert_eq!(tokens.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn all_that_a_call_waits_for_is_within_its_time() {
+    // For a token, which another call waits for, too: nothing was asked of the service.
+    let tokens = Server::start([Reply::silence()]);
+    let service = Server::start([ok()]);
+    let tools = toolset(&service.url, |it| it.auth = Auth::OAuth2(Box::new(oauth(&tokens.url))));
+    let started = Instant::now();
+    let (first, second) = tokio::join!(
+        attempt(&tools, Duration::from_millis(600)),
+        attempt(&tools, Duration::from_millis(300))
+    );
+    assert!(started.elapsed() < Duration::from_millis(900), "{:?}", started.elapsed());
+    let told = [first.unwrap_err(), second.unwrap_err()].map(|error| {
+        let detail = error.detail().replace(&tokens.url, "http://TOKENS");
+        format!("{} applied {}: {detail}", error.kind(), error.applied())
+    });
+    assert_eq!(
+        told,
+        [
+            "timeout applied no: POST http://TOKENS/token: no answer in time",
+            "unavailable applied no: POST http://TOKENS/token: another call waits for a token, too",
+        ]
+    );
+    assert_eq!((tokens.seen().len(), service.seen().len()), (1, 0));
+
+    // For its turn, and then for the answer.
+    let service = Server::start([ok(), Reply::silence()]);
+    let rate = Rate { requests: NonZeroU32::new(1).unwrap(), per: Duration::from_millis(500) };
+    let tools = toolset(&service.url, |it| it.rate = Some(rate));
+    attempt(&tools, Duration::from_secs(20)).await.unwrap();
+    let started = Instant::now();
+    let error = attempt(&tools, Duration::from_secs(1)).await.unwrap_err();
+    assert!(started.elapsed() < Duration::from_millis(1300), "{:?}", started.elapsed());
+    assert_eq!((error.kind(), error.applied()), (ToolErrorKind::Timeout, Applied::Unknown));
 }

@@ -1,14 +1,11 @@
 //! Arrays and objects in paths, queries, headers and cookies: every cell of OpenAPI's table of styles.
 
 use backstop_core::{ToolErrorKind, ToolSpec};
+use backstop_test::server::{Reply, Server};
 use backstop_toolsets::http::{Auth, Endpoint, HttpConfig, HttpToolset, Method, Parameter, Place, Style};
-use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{
-    client, dead,
-    server::{Reply, Server},
-};
+use super::{client, dead};
 use crate::support::call;
 
 fn any() -> ToolSpec {
@@ -24,7 +21,7 @@ fn endpoint(place: Place, style: Style, explode: bool) -> Endpoint {
 /// What is sent of the parameter, as it is on the wire.
 async fn sent(endpoint: Endpoint, value: &Value) -> String {
     let place = endpoint.parameters[0].place;
-    let server = Server::start([Reply::json("200 OK", "{}")]).await;
+    let server = Server::start([Reply::json("200 OK", "{}")]);
     let mut config = HttpConfig::new("s", server.url.parse().unwrap(), client());
     config.endpoints = vec![endpoint];
     if let Err(error) = call(&HttpToolset::new(config).unwrap(), "t", json!({"color": value})).await {
@@ -122,7 +119,10 @@ async fn every_style_of_the_table() {
             (DeepObject, Query, ""),
             (Simple, Header, "nothing"),
             (Form, Cookie, "nothing"),
+            (SpaceDelimited, Query, ""),
+            (PipeDelimited, Query, ""),
             (Simple, Path, refused),
+            (Label, Path, refused),
             (Matrix, Path, refused),
         ] {
             let got = sent(endpoint(place, style, true), &nothing).await;
@@ -132,6 +132,53 @@ async fn every_style_of_the_table() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn an_empty_text_is_sent_but_for_paths() {
+    use Style::{DeepObject, Form, Json, Label, Matrix, PipeDelimited, Simple, SpaceDelimited};
+    let refused = "refused at /color";
+    for (style, place, expected) in [
+        (Matrix, Place::Path, refused),
+        (Label, Place::Path, refused),
+        (Simple, Place::Path, refused),
+        (Form, Place::Query, "?color="),
+        (SpaceDelimited, Place::Query, "?color="),
+        (PipeDelimited, Place::Query, "?color="),
+        (DeepObject, Place::Query, "?color="),
+        (Form, Place::Cookie, "color="),
+        (Json, Place::Path, "%22%22"),
+    ] {
+        assert_eq!(sent(endpoint(place, style, false), &json!("")).await, expected, "{style:?} {place:?}");
+    }
+    // Absent in each of them, JSON included.
+    assert_eq!(sent(endpoint(Place::Path, Json, false), &json!(null)).await, refused);
+    assert_eq!(sent(endpoint(Place::Query, Json, false), &json!(null)).await, "");
+    assert_eq!(sent(endpoint(Place::Header, Json, false), &json!(null)).await, "nothing");
+}
+
+/// C37, with the arguments of the case.
+#[tokio::test]
+async fn the_parameters_of_one_query_each_have_their_style() {
+    let endpoint = ["plain", "flag", "opt", "empty"].iter().fold(
+        Endpoint::new(any(), Method::GET, "/x")
+            .parameter(Parameter::new("tags", Place::Query).style(Style::Form, false))
+            .parameter(Parameter::new("ids", Place::Query).style(Style::PipeDelimited, false))
+            .parameter(Parameter::new("filter", Place::Query).style(Style::DeepObject, true)),
+        |endpoint, name| endpoint.parameter(Parameter::new(*name, Place::Query)),
+    );
+    let server = Server::start([Reply::json("200 OK", "{}")]);
+    let mut config = HttpConfig::new("s", server.url.parse().unwrap(), client());
+    config.endpoints = vec![endpoint];
+    let arguments = json!({
+        "tags": ["red", "bl,ue"], "ids": [1, 2], "filter": {"eq": "x y", "n": {"gt": 1}},
+        "plain": ["a", "b"], "flag": true, "opt": null, "empty": []
+    });
+    call(&HttpToolset::new(config).unwrap(), "t", arguments).await.unwrap();
+    assert_eq!(
+        server.only().target(),
+        "/x?tags=red,bl%2Cue&ids=1%7C2&filter%5Beq%5D=x%20y&filter%5Bn%5D%5Bgt%5D=1&plain=a&plain=b&flag=true"
+    );
 }
 
 #[tokio::test]
@@ -175,6 +222,41 @@ async fn the_keys_of_an_object_are_no_way_to_another_parameter() {
 }
 
 #[tokio::test]
+async fn the_keys_of_a_deep_object_are_no_way_to_another_parameter() {
+    let endpoint = endpoint(Place::Query, Style::DeepObject, true)
+        .parameter(Parameter::new("owner", Place::Query).wire_name("color[owner]").constant("me"));
+    let error = call(&dead(endpoint), "t", json!({"color": {"owner": "you"}})).await.unwrap_err();
+    assert_eq!(error.pointer(), Some("/color/owner"));
+}
+
+#[tokio::test]
+async fn the_keys_of_a_matrix_are_no_way_to_another_parameter() {
+    let endpoint = Endpoint::new(any(), Method::GET, "/x{color}{admin}")
+        .parameter(Parameter::new("color", Place::Path).style(Style::Matrix, true))
+        .parameter(Parameter::new("admin", Place::Path).style(Style::Matrix, true).constant(false));
+    let error = call(&dead(endpoint), "t", json!({"color": {"admin": true}})).await.unwrap_err();
+    assert_eq!(error.pointer(), Some("/color/admin"));
+}
+
+#[tokio::test]
+async fn an_argument_never_takes_the_place_of_a_key() {
+    for (place, auth) in [
+        (Place::Query, Auth::ApiKeyQuery { name: "color".into(), value: "sesame-1".to_owned().into() }),
+        (Place::Cookie, Auth::ApiKeyCookie { name: "color".into(), value: "sesame-1".to_owned().into() }),
+    ] {
+        let server = Server::start([Reply::json("200 OK", "{}")]);
+        let mut config = HttpConfig::new("s", server.url.parse().unwrap(), client());
+        config.endpoints = vec![endpoint(place, Style::Form, true)];
+        config.auth = auth;
+        call(&HttpToolset::new(config).unwrap(), "t", json!({"color": "mine"})).await.unwrap();
+        let seen = server.only();
+        let sent = format!("{}{}", seen.target(), seen.header("cookie").unwrap_or_default());
+        assert_eq!(sent.matches("color=").count(), 1, "{sent}");
+        assert!(sent.contains("color=sesame-1"), "{sent}");
+    }
+}
+
+#[tokio::test]
 async fn cookies_hold_nothing_that_ends_them() {
     assert_eq!(
         sent(endpoint(Place::Cookie, Style::Form, true), &json!("a; b=c\r\nd\"é")).await,
@@ -185,32 +267,4 @@ async fn cookies_hold_nothing_that_ends_them() {
     let error =
         call(&dead(endpoint(Place::Header, Style::Simple, true)), "t", json!({"color": {"a\r\nb": 1}})).await;
     assert_eq!(error.unwrap_err().pointer(), Some("/color"));
-}
-
-/// The names and values of a query, decoded as a service does.
-fn decoded(target: &str) -> Vec<(String, String)> {
-    let query = target.split_once('?').map_or("", |(_, query)| query);
-    url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn a_value_is_read_as_it_was_given_and_moves_nothing(text in ".{1,20}", key in "[^\u{0}]{1,10}") {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let endpoint = Endpoint::new(any(), Method::GET, "/base/x")
-            .parameter(Parameter::new("form", Place::Query))
-            .parameter(Parameter::new("deep", Place::Query).style(Style::DeepObject, true));
-        let arguments = json!({"form": text, "deep": {key.clone(): text}});
-        let target = runtime.block_on(async {
-            let server = Server::start([Reply::json("200 OK", "{}")]).await;
-            let mut config = HttpConfig::new("s", server.url.parse().unwrap(), client());
-            config.endpoints = vec![endpoint];
-            call(&HttpToolset::new(config).unwrap(), "t", arguments).await.unwrap();
-            server.only().target()
-        });
-        prop_assert!(target.starts_with("/base/x?form="), "{}", target);
-        prop_assert_eq!(decoded(&target), vec![("form".to_owned(), text.clone()), (format!("deep[{key}]"), text)]);
-    }
 }

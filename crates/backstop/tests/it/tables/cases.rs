@@ -437,7 +437,7 @@ fn raised() -> Vec<Row> {
             WORDS_OF_A_SERVICE,
             &[
                 "explode rejected",
-                "boom (status 422)",
+                "POST /explode answered 422 Unprocessable Entity: boom",
                 "Change the call accordingly, or tell the user: the same call fails again.",
                 "ran explode {}",
             ],
@@ -455,6 +455,16 @@ fn raised() -> Vec<Row> {
             &[
                 "explode rejected",
                 "boom (status 422)",
+                "Change the call accordingly, or tell the user: the same call fails again.",
+                "ran explode {}",
+            ],
+        )
+        .except(
+            Surface::Http,
+            "who answered is said in front of the words",
+            &[
+                "explode rejected",
+                "POST /explode answered 422 Unprocessable Entity: boom",
                 "Change the call accordingly, or tell the user: the same call fails again.",
                 "ran explode {}",
             ],
@@ -478,7 +488,7 @@ fn raised() -> Vec<Row> {
             "a failing service is told apart from a failing tool",
             &[
                 "explode upstream_failure",
-                r#"The service behind tool "explode" failed. (status 500)"#,
+                "POST /explode answered 500 Internal Server Error",
                 "There is no result: use another tool or tell the user, and do not make one up.",
                 "ran explode {}",
             ],
@@ -537,6 +547,18 @@ fn raised() -> Vec<Row> {
             &[
                 "flaky upstream_failure",
                 r#"The service behind tool "flaky" failed. (status 500)"#,
+                "There is no result: use another tool or tell the user, and do not make one up.",
+                "ran flaky {}",
+                "ran flaky {}",
+                "ran flaky {}",
+            ],
+        )
+        .except(
+            Surface::Http,
+            "who answered is said in front of the words",
+            &[
+                "flaky upstream_failure",
+                "POST /flaky answered 500 Internal Server Error",
                 "There is no result: use another tool or tell the user, and do not make one up.",
                 "ran flaky {}",
                 "ran flaky {}",
@@ -641,7 +663,7 @@ fn siblings() -> Vec<Row> {
                 "ok_fast ok",
                 r#"{"n":1}"#,
                 "explode rejected",
-                "boom (status 422)",
+                "POST /explode answered 422 Unprocessable Entity: boom",
                 "Change the call accordingly, or tell the user: the same call fails again.",
                 "ok_fast ok",
                 r#"{"n":2}"#,
@@ -688,7 +710,7 @@ fn siblings() -> Vec<Row> {
                 r#"The call of tool "stalls" was interrupted while it was running: the run has ended."#,
                 "There is no result: do not make one up.",
                 "explode rejected",
-                "boom (status 422)",
+                "POST /explode answered 422 Unprocessable Entity: boom",
                 "Change the call accordingly, or tell the user: the same call fails again.",
                 "ran explode {}",
                 "ran stalls {}",

@@ -151,7 +151,16 @@ fn failures() -> Vec<Row> {
                 "Change the call accordingly, or tell the user: the same call fails again.",
                 "ran order {}",
             ],
-        )
+        ).except(
+Surface::Http,
+"who answered is said in front of the words",
+&[
+                "order rejected",
+                "POST /order answered 422 Unprocessable Entity: Out of stock.",
+                "Change the call accordingly, or tell the user: the same call fails again.",
+                "ran order {}",
+            ],
+)
         .differs("only words that are meant for the caller reach the model"),
         Row::own(
             "X6",
@@ -193,7 +202,16 @@ fn failures() -> Vec<Row> {
                 "Change the call accordingly, or tell the user: the same call fails again.",
                 "ran search {}",
             ],
-        ),
+        ).except(
+Surface::Http,
+"who answered is said in front of the words",
+&[
+                "search rejected",
+                "POST /search answered 400 Bad Request: no answer from https://api.example/search?key=[secret]",
+                "Change the call accordingly, or tell the user: the same call fails again.",
+                "ran search {}",
+            ],
+),
         Row::on_surfaces(
             "X17",
             "one of three calls fails",
@@ -213,7 +231,22 @@ fn failures() -> Vec<Row> {
                 "ran three {}",
                 "ran two {}",
             ],
-        ),
+        ).except(
+Surface::Http,
+"who answered is said in front of the words",
+&[
+                "one ok",
+                "{}",
+                "two rejected",
+                "POST /two answered 422 Unprocessable Entity: Out of stock.",
+                "Change the call accordingly, or tell the user: the same call fails again.",
+                "three ok",
+                "{}",
+                "ran one {}",
+                "ran three {}",
+                "ran two {}",
+            ],
+),
         Row::on_surfaces(
             "X19",
             "a tool panics",

@@ -69,7 +69,7 @@ pub(super) fn rows() -> Vec<Row> {
             TELLS_A_SERVICE,
             &[
                 "tool_foo upstream_failure",
-                r#"The service behind tool "tool_foo" failed. (status 500)"#,
+                "POST /tool_foo answered 500 Internal Server Error",
                 "There is no result: use another tool or tell the user, and do not make one up.",
                 "ran tool_foo {}",
             ],
@@ -96,7 +96,16 @@ pub(super) fn rows() -> Vec<Row> {
                 "Change the call accordingly, or tell the user: the same call fails again.",
                 "ran tool_custom {}",
             ],
-        )
+        ).except(
+Surface::Http,
+"who answered is said in front of the words",
+&[
+                "tool_custom rejected",
+                "POST /tool_custom answered 422 Unprocessable Entity: custom",
+                "Change the call accordingly, or tell the user: the same call fails again.",
+                "ran tool_custom {}",
+            ],
+)
         .differs("the model reads words and the next step, not a value that looks like a result"),
         Row::on_surfaces(
             "F4",

@@ -73,7 +73,7 @@ fn toolbox() -> Vec<Row> {
             TELLS_A_SERVICE,
             &[
                 "tool_exception upstream_failure",
-                r#"The service behind tool "tool_exception" failed. (status 500)"#,
+                "POST /tool_exception answered 500 Internal Server Error",
                 "The call may have taken effect: verify before repeating it, or tell the user.",
                 "ran tool_exception {}",
                 "journal: started, model_replied, tool_started, tool_finished, model_replied",
@@ -90,7 +90,17 @@ fn toolbox() -> Vec<Row> {
                 "ran tool_custom {}",
                 "journal: started, model_replied, tool_started, tool_finished, model_replied",
             ],
-        ),
+        ).except(
+Surface::Http,
+"who answered is said in front of the words",
+&[
+                "tool_custom rejected",
+                "POST /tool_custom answered 422 Unprocessable Entity: custom",
+                "Change the call accordingly, or tell the user: the same call fails again.",
+                "ran tool_custom {}",
+                "journal: started, model_replied, tool_started, tool_finished, model_replied",
+            ],
+),
         Row::on_surfaces(
             "B5",
             "a call succeeds",
