@@ -23,7 +23,9 @@ pub mod text;
 
 pub use call::{RawArguments, ToolCall, ValidCall};
 pub use catalog::{Catalog, CatalogEntry, CatalogProblem, Reconcile, ToolPolicy};
-pub use contract::{CallContext, Delta, DeltaSink, Model, ModelRequest, RunStore, StoreError, Toolset};
+pub use contract::{
+    CallContext, CallerHeaders, Delta, DeltaSink, Model, ModelRequest, RunStore, StoreError, Toolset,
+};
 pub use error::{Applied, ErrorClass, ModelView, OperatorView, ToolError, ToolErrorKind};
 pub use id::{CallId, Reference, RunId, Timestamp};
 pub use message::{Message, Transcript};

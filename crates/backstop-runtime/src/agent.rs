@@ -178,6 +178,7 @@ pub struct ToolsetOptions {
     prefix: String,
     adjust: Option<Adjust>,
     keep_large_results: bool,
+    reads_results: bool,
 }
 
 impl ToolsetOptions {
@@ -286,6 +287,7 @@ impl AgentBuilder {
         let mut problems = Vec::new();
         let mut sources = Vec::new();
         let mut toolsets = Vec::new();
+        let mut keeps = false;
         for ((toolset, options), list) in self.toolsets.into_iter().zip(lists) {
             let name = toolset.name().to_owned();
             let specs = list.unwrap_or_else(|error| {
@@ -293,7 +295,10 @@ impl AgentBuilder {
                 problems.push(BuildProblem::Toolset { toolset: name.clone(), error });
                 Vec::new()
             });
-            let tools = specs.into_iter().map(|mut spec| {
+            // The tool that reads results comes last, and not where no tool can give one.
+            keeps |= options.keep_large_results && !specs.is_empty();
+            let is_offered = !options.reads_results || keeps;
+            let tools = specs.into_iter().filter(|_| is_offered).map(|mut spec| {
                 let mut policy = ToolPolicy::default();
                 if let Some(adjust) = &options.adjust {
                     adjust(&mut spec, &mut policy);
@@ -305,7 +310,7 @@ impl AgentBuilder {
         }
         let (catalog, left_out) = Catalog::build(sources);
         problems.extend(left_out.into_iter().map(BuildProblem::from));
-        if let (Some(results), Some(reader)) = (results, catalog.entries().last()) {
+        if let (Some(results), Some(reader)) = (results.filter(|_| keeps), catalog.entries().last()) {
             results.read_with(&reader.name);
         }
         let definition = Definition::new(catalog).limits(self.limits).fallback(self.fallback);
@@ -331,7 +336,7 @@ impl AgentBuilder {
             *toolset = Arc::new(Overflow::new(Arc::clone(toolset), results.clone()));
         }
         let reader = Arc::new(ReadResult::new(results.clone()));
-        self.toolsets.push((reader, ToolsetOptions::default()));
+        self.toolsets.push((reader, ToolsetOptions { reads_results: true, ..ToolsetOptions::default() }));
         Some(results)
     }
 }

@@ -3,8 +3,8 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use backstop_core::{
-    DeltaSink, Event, Model, ModelError, ModelErrorKind, ModelRequest, Outcome, ProtocolError, Question,
-    Record, Redactor, Run, RunStore, Step, StoreError, Toolset,
+    CallerHeaders, DeltaSink, Event, Model, ModelError, ModelErrorKind, ModelRequest, Outcome, ProtocolError,
+    Question, Record, Redactor, Run, RunStore, Step, StoreError, Toolset,
     run::{ModelTurn, StartTool},
 };
 use futures_util::FutureExt;
@@ -40,6 +40,7 @@ pub(crate) struct Driver<'a> {
     pub(crate) model: &'a dyn Model,
     pub(crate) toolsets: &'a [Arc<dyn Toolset>],
     pub(crate) redactor: &'a Redactor,
+    pub(crate) caller: &'a CallerHeaders,
     pub(crate) store: Option<&'a dyn RunStore>,
     pub(crate) observer: Option<&'a dyn Observer>,
     pub(crate) answerer: Option<&'a dyn Answerer>,
@@ -178,7 +179,7 @@ impl Driver<'_> {
             }
             self.record(start.started()).await?;
             let toolset = self.toolsets.get(start.call.toolset()).cloned();
-            self.running.start(toolset, self.run.id(), start);
+            self.running.start(toolset, self.run.id(), self.caller, start);
         }
         Ok(())
     }

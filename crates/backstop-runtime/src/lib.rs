@@ -25,6 +25,6 @@ pub use driver::RunError;
 pub use memory_store::MemoryStore;
 pub use observer::Observer;
 pub use overflow::{LargeResults, Overflow, READ_RESULT, ReadResult};
-pub use report::{CallSummary, RunReport};
+pub use report::{CallState, CallSummary, RunReport};
 pub use start::{Resume, Start};
 pub use tokio_util::sync::CancellationToken;

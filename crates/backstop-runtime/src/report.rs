@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use backstop_core::{
     Applied, CallId, Message, OperatorView, Outcome, Reference, Run, RunId, ToolErrorKind, Usage,
-    message::ResultContent,
+    message::ResultContent, run::CallReport,
 };
 use serde_json::Value;
 
@@ -13,6 +13,25 @@ use serde_json::Value;
 pub struct RunReport {
     run: Run,
     outcome: Outcome,
+}
+
+/// How far a call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallState {
+    /// It has a result or a failure that the model is told.
+    Settled,
+    /// It waits for a person.
+    Waiting,
+}
+
+impl CallState {
+    /// The stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Settled => "settled",
+            Self::Waiting => "waiting",
+        }
+    }
 }
 
 /// One call of a run, whole.
@@ -25,17 +44,19 @@ pub struct CallSummary {
     pub tool: String,
     /// The arguments as they are replayed: a JSON object.
     pub arguments: Value,
+    /// How far it is.
+    pub state: CallState,
     /// Attempts that were made.
     pub attempts: u32,
     /// Whether the model got a result, be it a substitute.
     pub ok: bool,
-    /// What went wrong, where something did.
+    /// What went wrong, where something did; of a call that waits, what a person is asked about.
     pub kind: Option<ToolErrorKind>,
     /// Whether a failed call may have changed the world.
     pub applied: Option<Applied>,
     /// The reference of the failure.
     pub reference: Option<Reference>,
-    /// What the model was shown.
+    /// What the model was shown; empty for a call that waits.
     pub view: String,
     /// The output, of a call that has one.
     pub output: Option<Value>,
@@ -88,7 +109,7 @@ impl RunReport {
         self.run.failures()
     }
 
-    /// Every call, in order.
+    /// Every call, in order. Of a run that waits for a person, those of the last turn that wait are among them.
     pub fn calls(&self) -> Vec<CallSummary> {
         let mut arguments = HashMap::new();
         let mut results = HashMap::new();
@@ -103,33 +124,50 @@ impl RunReport {
                 Message::System { .. } | Message::User { .. } => {}
             }
         }
-        self.run
-            .calls()
-            .iter()
-            .map(|call| {
-                let content = results.get(&call.id);
-                let output = match content {
-                    Some(
-                        ResultContent::Output(output)
-                        | ResultContent::Mended { output, .. }
-                        | ResultContent::Substitute { output, .. },
-                    ) => Some(output.to_value()),
-                    Some(ResultContent::Failure(_)) | None => None,
-                };
-                let text = arguments.get(&call.id).copied().unwrap_or("{}");
-                CallSummary {
-                    id: call.id.clone(),
-                    tool: call.tool.clone(),
-                    arguments: serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),
-                    attempts: call.attempts,
-                    ok: output.is_some(),
-                    kind: call.kind,
-                    applied: call.applied,
-                    reference: call.reference,
-                    view: content.map(|content| content.model_text()).unwrap_or_default(),
-                    output,
-                }
-            })
-            .collect()
+        let settled = self.run.calls().iter().map(|call| {
+            let text = arguments.get(&call.id).copied().unwrap_or("{}");
+            CallSummary::new(call, CallState::Settled, text, results.get(&call.id).copied())
+        });
+        let open = self.run.open_calls();
+        let open = open.iter().map(|call| {
+            let state = if call.content.is_some() { CallState::Settled } else { CallState::Waiting };
+            let mut summary = CallSummary::new(&call.report, state, &call.arguments, call.content);
+            if state == CallState::Waiting
+                && let Some(failure) = self.failures().iter().rfind(|failure| failure.call == summary.id)
+            {
+                summary.kind = Some(failure.kind);
+                summary.applied = Some(failure.applied);
+                summary.reference = Some(failure.reference);
+            }
+            summary
+        });
+        settled.chain(open).collect()
+    }
+}
+
+impl CallSummary {
+    fn new(call: &CallReport, state: CallState, arguments: &str, content: Option<&ResultContent>) -> Self {
+        let output = match content {
+            Some(
+                ResultContent::Output(output)
+                | ResultContent::Mended { output, .. }
+                | ResultContent::Substitute { output, .. },
+            ) => Some(output.to_value()),
+            Some(ResultContent::Failure(_)) | None => None,
+        };
+        Self {
+            id: call.id.clone(),
+            tool: call.tool.clone(),
+            arguments: serde_json::from_str(arguments)
+                .unwrap_or_else(|_| Value::String(arguments.to_owned())),
+            state,
+            attempts: call.attempts,
+            ok: output.is_some(),
+            kind: call.kind,
+            applied: call.applied,
+            reference: call.reference,
+            view: content.map(|content| content.model_text()).unwrap_or_default(),
+            output,
+        }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::{any::Any, sync::Arc, time::Duration};
 
-use backstop_core::{CallContext, CallId, RunId, ToolError, ToolOutput, Toolset, run::StartTool};
+use backstop_core::{
+    CallContext, CallId, CallerHeaders, RunId, ToolError, ToolOutput, Toolset, run::StartTool,
+};
 use tokio::{
     task::{AbortHandle, JoinError, JoinSet},
     time::Instant,
@@ -42,9 +44,16 @@ pub(crate) struct Finished {
 
 impl Running {
     /// Starts an attempt.
-    pub(crate) fn start(&mut self, toolset: Option<Arc<dyn Toolset>>, run: &RunId, start: StartTool) {
+    pub(crate) fn start(
+        &mut self,
+        toolset: Option<Arc<dyn Toolset>>,
+        run: &RunId,
+        caller: &CallerHeaders,
+        start: StartTool,
+    ) {
         let span = telemetry::tool_span(&start);
-        let cx = CallContext::new(run.clone(), start.attempt, start.timeout, start.idempotency_key);
+        let cx = CallContext::new(run.clone(), start.attempt, start.timeout, start.idempotency_key)
+            .caller_headers(caller.clone());
         let call = start.call;
         let id = call.id().clone();
         let work = async move {

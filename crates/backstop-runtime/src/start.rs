@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use backstop_core::{CallId, Definition, Event, Model, Record, Run, RunId, RunStore, Step, run::Started};
+use backstop_core::{
+    CallId, CallerHeaders, Definition, Event, Model, Record, Run, RunId, RunStore, Step, run::Started,
+};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -23,6 +25,7 @@ pub(crate) struct Options {
     observer: Option<Arc<dyn Observer>>,
     answerer: Option<Arc<dyn Answerer>>,
     cancel: Option<CancellationToken>,
+    caller: CallerHeaders,
     stream: bool,
 }
 
@@ -68,6 +71,14 @@ macro_rules! options {
         /// Cancels the run when the token is cancelled: tools that run are stopped, the history stays balanced.
         pub fn cancel(mut self, token: CancellationToken) -> Self {
             self.options.cancel = Some(token);
+            self
+        }
+
+        /// Gives toolsets what whoever asks for the run sent along: they pass on those headers that are declared.
+        /// No journal has them, so a run that is resumed gets them again; their values are taken out of
+        /// everything that leaves the run.
+        pub fn caller_headers(mut self, headers: CallerHeaders) -> Self {
+            self.options.caller = headers;
             self
         }
     };
@@ -159,12 +170,14 @@ async fn drive(
         run = run.id().as_str(),
     );
     let reported = run.failures().len();
+    let redactor = options.caller.redactor(&agent.redactor);
     let mut driver = Driver {
         run,
         clock,
         model,
         toolsets: &agent.toolsets,
-        redactor: &agent.redactor,
+        redactor: &redactor,
+        caller: &options.caller,
         store: options.store.as_deref(),
         observer: options.observer.as_deref(),
         answerer: options.answerer.as_deref(),

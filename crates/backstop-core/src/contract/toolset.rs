@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::CallerHeaders;
 use crate::{call::ValidCall, error::ToolError, id::RunId, output::ToolOutput, spec::ToolSpec};
 
 /// A source of tools with one connection, one credential and one lifetime.
@@ -46,11 +47,26 @@ pub struct CallContext {
     /// The same for all attempts of this call, resumed ones too; unique otherwise. Send it along where the
     /// upstream honours such keys.
     pub idempotency_key: String,
+    /// What whoever started the run sent along.
+    pub caller_headers: CallerHeaders,
 }
 
 impl CallContext {
     /// The surroundings of one attempt.
     pub fn new(run: RunId, attempt: u32, timeout: Duration, idempotency_key: impl Into<String>) -> Self {
-        Self { run, attempt, timeout, idempotency_key: idempotency_key.into() }
+        Self {
+            run,
+            attempt,
+            timeout,
+            idempotency_key: idempotency_key.into(),
+            caller_headers: CallerHeaders::default(),
+        }
+    }
+
+    /// Adds what whoever started the run sent along.
+    #[must_use]
+    pub fn caller_headers(mut self, headers: CallerHeaders) -> Self {
+        self.caller_headers = headers;
+        self
     }
 }

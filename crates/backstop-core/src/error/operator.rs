@@ -33,6 +33,9 @@ pub struct OperatorView {
     pub elapsed_ms: u64,
     /// Whether the world may have changed.
     pub applied: Applied,
+    /// Whether it is [safe](crate::policy::is_safe_to_retry) to make the same call again, be it that nobody does.
+    #[serde(default)]
+    pub retryable: bool,
     /// The upstream's status code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
@@ -83,6 +86,7 @@ impl OperatorView {
             attempt: 0,
             elapsed_ms: 0,
             applied: error.applied(),
+            retryable: false,
             status: parts.status,
             code: parts.code.clone(),
             request_id: parts.request_id.clone(),

@@ -116,6 +116,41 @@ impl Call {
         valid.unwrap_or_else(|| self.asked.arguments.0.clone())
     }
 
+    /// What came of it so far; of a call that is not settled, nothing is known to have failed for good.
+    fn report(&self) -> CallReport {
+        let failure = match &self.state {
+            CallState::Settled(settled) => settled.failure,
+            CallState::Unapproved
+            | CallState::Ready
+            | CallState::Running
+            | CallState::Waiting(_)
+            | CallState::Asking(_) => None,
+        };
+        CallReport {
+            id: self.id.clone(),
+            tool: self.valid.as_ref().map_or_else(|| self.asked.name.clone(), |valid| valid.tool.clone()),
+            attempts: self.attempts,
+            served_by: self.standby.as_ref().map(|standby| standby.valid.tool.clone()),
+            kind: failure.map(|failure| failure.kind),
+            applied: failure.map(|failure| failure.applied),
+            reference: failure.map(|failure| failure.reference),
+        }
+    }
+
+    /// The arguments for the transcript: a JSON object, whatever the model wrote.
+    fn replayed_arguments(&self) -> String {
+        let mended = self.valid.as_ref().filter(|valid| valid.mended.is_some());
+        if let Some(valid) = mended {
+            return serde_json::to_string(&valid.arguments).unwrap_or_default();
+        }
+        let raw = &self.asked.arguments.0;
+        match self.replayable {
+            true if raw.trim().is_empty() || raw.trim() == "null" => "{}".to_owned(),
+            true => raw.clone(),
+            false => stand_in(raw),
+        }
+    }
+
     /// Attempts of the tool that is executed.
     pub(super) fn attempts_of_tool(&self) -> u32 {
         let before = self.standby.as_ref().map_or(0, |standby| standby.attempts_before);
@@ -155,32 +190,32 @@ impl Turn {
         self.calls.iter().all(Call::is_settled)
     }
 
+    /// The calls as they are before the turn is settled.
+    pub(super) fn open_calls(&self) -> impl Iterator<Item = OpenCall<'_>> {
+        self.calls.iter().map(|call| OpenCall {
+            report: call.report(),
+            arguments: call.replayed_arguments(),
+            content: match &call.state {
+                CallState::Settled(settled) => Some(&settled.content),
+                CallState::Unapproved
+                | CallState::Ready
+                | CallState::Running
+                | CallState::Waiting(_)
+                | CallState::Asking(_) => None,
+            },
+        })
+    }
+
     /// The messages of the turn, once settled: the assistant's, then one result per call in call order.
     pub(super) fn into_messages(self, reports: &mut Vec<CallReport>) -> Vec<Message> {
         let mut results = Vec::with_capacity(self.calls.len() + 1);
         let mut past = Vec::with_capacity(self.calls.len());
         for call in self.calls {
-            let CallState::Settled(settled) = call.state else { continue };
             let name =
                 call.valid.as_ref().map_or_else(|| replayable_name(&call.asked.name), |v| v.tool.clone());
-            let raw = call.asked.arguments.0;
-            let mended = call.valid.as_ref().filter(|valid| valid.mended.is_some());
-            let mended = mended.and_then(|valid| serde_json::to_string(&valid.arguments).ok());
-            let arguments = match call.replayable {
-                _ if mended.is_some() => mended.unwrap_or_default(),
-                true if raw.trim().is_empty() || raw.trim() == "null" => "{}".to_owned(),
-                true => raw,
-                false => stand_in(&raw),
-            };
-            reports.push(CallReport {
-                id: call.id.clone(),
-                tool: call.valid.map_or(call.asked.name, |valid| valid.tool.clone()),
-                attempts: call.attempts,
-                served_by: call.standby.as_ref().map(|standby| standby.valid.tool.clone()),
-                kind: settled.failure.map(|failure| failure.kind),
-                applied: settled.failure.map(|failure| failure.applied),
-                reference: settled.failure.map(|failure| failure.reference),
-            });
+            let (report, arguments) = (call.report(), call.replayed_arguments());
+            let CallState::Settled(settled) = call.state else { continue };
+            reports.push(report);
             past.push(PastCall { id: call.id.clone(), name, arguments });
             results.push(Message::Tool { call: call.id, content: settled.content });
         }
@@ -211,4 +246,16 @@ pub struct CallReport {
     pub applied: Option<Applied>,
     /// Of a failed call: the reference of its last failure.
     pub reference: Option<Reference>,
+}
+
+/// One call of a turn that is not in the transcript yet, since not each of its calls is settled.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OpenCall<'a> {
+    /// What came of it so far.
+    pub report: CallReport,
+    /// The arguments as they will be replayed: a JSON object.
+    pub arguments: String,
+    /// Its result, once it is settled.
+    pub content: Option<&'a ResultContent>,
 }

@@ -19,7 +19,7 @@ mod standby;
 mod state;
 mod step;
 
-pub use call_state::CallReport;
+pub use call_state::{CallReport, OpenCall};
 pub use definition::Definition;
 pub use event::{Event, RECORD_VERSION, Record, Started};
 pub use limits::{ClassLimits, Limit, Limits};

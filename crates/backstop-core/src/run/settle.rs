@@ -11,7 +11,7 @@ use crate::{
     id::Reference,
     message::ResultContent,
     output::ToolOutput,
-    policy::{Budget, Decision, Failure, explain, stop_message, substitute_note},
+    policy::{Budget, Decision, Failure, explain, is_safe_to_retry, stop_message, substitute_note},
     spec::Effect,
     text,
 };
@@ -40,23 +40,6 @@ impl Run {
         let effect = entry.map_or(Effect::ReadOnly, |entry| entry.spec.effect);
         let strategies = self.definition.strategies_for(entry);
         let limits = &self.definition.limits;
-        if effect == Effect::Mutating && error.applied() == Applied::Unknown && call.reconciling.is_none() {
-            let reconcile = entry.and_then(|entry| entry.policy.reconcile.as_ref());
-            let found =
-                reconcile.filter(|_| !settled_by_check).map(|reconcile| self.reconcile(call, reconcile));
-            if let Some(Ok(valid)) = found {
-                let mut operator = self.operator_view(turn, index, error, reference, elapsed_ms);
-                operator.decision = "reconcile".to_owned();
-                self.failures.push(operator);
-                if let Some(call) = turn.calls.get_mut(index) {
-                    call.reconciling =
-                        Some(Reconciling { valid, error: error.clone(), reference, elapsed_ms });
-                    call.may_have_applied = true;
-                    call.state = CallState::Ready;
-                }
-                return;
-            }
-        }
         let own_error = error;
         // What an earlier attempt may have done stays done when a later one did nothing.
         let error = match error.applied() {
@@ -70,6 +53,26 @@ impl Run {
             attempt: call.attempts_of_tool(),
             keyed: entry.is_some_and(|entry| entry.spec.honours_idempotency_key),
         };
+        let retryable = is_safe_to_retry(&failure, effect);
+        if effect == Effect::Mutating && own_error.applied() == Applied::Unknown && call.reconciling.is_none()
+        {
+            let reconcile = entry.and_then(|entry| entry.policy.reconcile.as_ref());
+            let found =
+                reconcile.filter(|_| !settled_by_check).map(|reconcile| self.reconcile(call, reconcile));
+            if let Some(Ok(valid)) = found {
+                let mut operator = self.operator_view(turn, index, own_error, reference, elapsed_ms);
+                operator.retryable = retryable;
+                operator.decision = "reconcile".to_owned();
+                self.failures.push(operator);
+                if let Some(call) = turn.calls.get_mut(index) {
+                    call.reconciling =
+                        Some(Reconciling { valid, error: own_error.clone(), reference, elapsed_ms });
+                    call.may_have_applied = true;
+                    call.state = CallState::Ready;
+                }
+                return;
+            }
+        }
         let budget = Budget {
             call_retries: limits.call_retries,
             run_retries: limits.retries.saturating_sub(self.retries),
@@ -79,6 +82,7 @@ impl Run {
         let explained = explain(&failure, effect, strategies, &budget);
         let (limit, decision) = (explained.limit(), explained.decision);
         let mut operator = self.operator_view(turn, index, own_error, reference, elapsed_ms);
+        operator.retryable = retryable;
         operator.decision = decision.as_str().to_owned();
         operator.limit = limit;
         if let Decision::Retry { after } = &decision {

@@ -3,8 +3,8 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use super::{
-    CallReport, Definition, Event, Limit, ModelTurn, Outcome, ProtocolError, Question, QuestionKind,
-    RECORD_VERSION, Record, StartTool, Started, Step,
+    CallReport, Definition, Event, Limit, ModelTurn, OpenCall, Outcome, ProtocolError, Question,
+    QuestionKind, RECORD_VERSION, Record, StartTool, Started, Step,
     call_state::{Call, CallState, Settled, Turn, closes_turn},
     failed::Failed,
     repeats::Repeats,
@@ -444,6 +444,15 @@ impl Run {
     /// What came of the calls of all settled turns, in order.
     pub fn calls(&self) -> &[CallReport] {
         &self.calls
+    }
+
+    /// The calls of a turn that is not settled, in order: of a run that was put aside, the ones that wait for a
+    /// person and those beside them.
+    pub fn open_calls(&self) -> Vec<OpenCall<'_>> {
+        match &self.phase {
+            Phase::Tools(turn) => turn.open_calls().collect(),
+            Phase::Model { .. } | Phase::Done(_) => Vec::new(),
+        }
     }
 
     /// The operator's view of every failed attempt so far, in order.

@@ -42,6 +42,19 @@ pub enum Auth {
     OAuth2(Box<OAuth2>),
 }
 
+impl Auth {
+    /// The header that it is sent in; none for what goes in the query.
+    pub(super) fn header(&self) -> Option<&str> {
+        match self {
+            Self::None => None,
+            Self::Bearer(_) | Self::Basic { .. } | Self::OAuth2(_) => Some("authorization"),
+            Self::ApiKey { place: ApiKeyPlace::Header, name, .. } => Some(name),
+            Self::ApiKey { place: ApiKeyPlace::Cookie, .. } => Some("cookie"),
+            Self::ApiKey { place: ApiKeyPlace::Query, .. } => None,
+        }
+    }
+}
+
 /// Credentials that are exchanged for a token (RFC 6749, section 4.4).
 #[derive(Clone, Debug)]
 #[non_exhaustive]

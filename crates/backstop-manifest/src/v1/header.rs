@@ -1,5 +1,6 @@
 //! Headers and credentials.
 
+use super::auth::Auth;
 use crate::{
     context::Secrets,
     diagnostic::{Diagnostic, code},
@@ -51,11 +52,38 @@ pub(super) fn headers(at: &At<'_>) -> Vec<Header> {
     headers
 }
 
+/// Reads the names of headers that are passed on from whoever starts a run. What the toolset sends itself is not
+/// among them.
+pub(super) fn caller_headers(at: &At<'_>, own: &[Header], auth: Option<&Auth>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for item in at.one_or_many() {
+        let Some(name) = item.some_text().filter(|name| check_header_name(&item, name)) else { continue };
+        let is_same = |other: &str| other.eq_ignore_ascii_case(&name);
+        let problem = if names.iter().any(|other| is_same(other)) {
+            "is given twice"
+        } else if own.iter().any(|header| is_same(&header.name))
+            || auth.and_then(Auth::header).is_some_and(is_same)
+        {
+            "is sent by the toolset itself"
+        } else {
+            names.push(name);
+            continue;
+        };
+        item.report(Diagnostic::error(code::DUPLICATE_KEY, format!("the header `{name}` {problem}")));
+    }
+    names
+}
+
+/// Whether a byte can be in the name of a header or a cookie.
+pub(super) const fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
+}
+
 /// Whether a name can be sent and is ours to send.
 pub(super) fn check_header_name(at: &At<'_>, name: &str) -> bool {
-    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     let shown = backstop_core::text::escaped(name, 80);
-    if name.is_empty() || !name.bytes().all(token) {
+    if name.is_empty() || !name.bytes().all(is_token) {
         at.report_key(Diagnostic::error(code::INVALID_HEADER, format!("`{shown}` is not a header name")));
         return false;
     }
@@ -65,6 +93,22 @@ pub(super) fn check_header_name(at: &At<'_>, name: &str) -> bool {
         return false;
     }
     true
+}
+
+/// The same for a header that arguments are in, and never what says how the message is to be read.
+pub(super) fn check_argument_header(at: &At<'_>, name: &str) -> bool {
+    if !check_header_name(at, name) {
+        return false;
+    }
+    let of_the_message = ["content-type", "expect", "keep-alive", "trailer"];
+    let is_ours = of_the_message.iter().any(|ours| name.eq_ignore_ascii_case(ours));
+    if is_ours {
+        let shown = backstop_core::text::escaped(name, 80);
+        let message = format!("the header `{shown}` can't be set by an argument");
+        let problem = Diagnostic::error(code::INVALID_HEADER, message);
+        at.report_key(problem.hint("`body` says what the content type is"));
+    }
+    !is_ours
 }
 
 fn header_value(at: &At<'_>, name: &str) -> Option<SecretText> {

@@ -98,3 +98,20 @@ fn credentials_that_are_none_are_told() {
         .join("\n\n")
     );
 }
+
+#[test]
+fn headers_of_callers_that_are_passed_on() {
+    let manifest = good(&service("      caller_headers: [Authorization, X-Tenant]"));
+    let ToolsetKind::Http(http) = &manifest.toolsets[0].kind else { panic!() };
+    assert_eq!(http.caller_headers, ["Authorization", "X-Tenant"]);
+    insta::assert_snapshot!(
+        [
+            problems(&service("      caller_headers: [host, 'a b', x-a, X-A]")),
+            problems(&service("      headers: { X-App: a }\n      caller_headers: x-app")),
+            problems(&service(
+                "      auth: { bearer: \"${secret:KEY}\" }\n      caller_headers: [Authorization]"
+            )),
+        ]
+        .join("\n\n")
+    );
+}

@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use backstop_core::{
-    Approve, Effect, Outcome, RunStore, ToolErrorKind,
+    Action, Applied, Approve, Effect, Outcome, RunStore, Strategy, ToolErrorKind, When,
     run::{Question, QuestionKind},
 };
-use backstop_runtime::{Agent, Answer, Answerer, MemoryStore, ToolsetOptions};
+use backstop_runtime::{Agent, Answer, Answerer, CallState, MemoryStore, ToolsetOptions};
 use backstop_test::{Reply, TestModel};
+use serde_json::json;
 
 use crate::kit::{builder, built, tools};
 
@@ -85,6 +86,34 @@ async fn a_run_that_nobody_allows_is_put_aside_and_goes_on_with_the_answer() {
     let resumed = agent.resume(store, asked.run().clone()).answer(question.call.clone(), Answer::Approve);
     assert_eq!(resumed.drive().await.unwrap().answer(), Some("done"));
     assert_eq!(model.last_results(), ["1", "0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_report_of_a_run_that_waits_has_every_call_of_its_turn() {
+    let report = agent(&script()).await.run("go").await.unwrap();
+    let calls: Vec<_> = report
+        .calls()
+        .into_iter()
+        .map(|call| (call.tool, call.arguments, call.state, call.attempts, call.ok, call.kind, call.view))
+        .collect();
+    let waiting = ("echo".into(), json!({"n": 1}), CallState::Waiting, 0, false, None, String::new());
+    let settled = ("slow".into(), json!({"n": 0}), CallState::Settled, 1, true, None, "0".into());
+    assert_eq!(calls, [waiting, settled]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_report_says_what_a_person_is_asked_about() {
+    let strategy = Strategy { when: When::default(), action: Action::AskHuman { question: "Lost?".into() } };
+    let model = TestModel::new([Reply::calls(&[("pay", r#"{"n":3}"#)])]);
+    let report =
+        built(builder(&model).toolset(tools()).fallback(vec![strategy])).await.run("go").await.unwrap();
+    let [call] = &report.calls()[..] else { panic!("{:?}", report.calls()) };
+    let failure = &report.failures()[0];
+    assert_eq!((call.state, call.attempts, call.ok), (CallState::Waiting, 1, false));
+    assert_eq!(
+        (call.kind, call.applied, call.reference),
+        (Some(ToolErrorKind::UpstreamFailure), Some(Applied::Unknown), Some(failure.reference))
+    );
 }
 
 #[tokio::test(start_paused = true)]

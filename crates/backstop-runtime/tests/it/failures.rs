@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use backstop_core::{
-    Applied, Effect, Limit, Limits, ModelError, ModelErrorKind, Outcome, Redactor, ToolErrorKind, ToolOutput,
+    Applied, Effect, Limit, Limits, ModelError, ModelErrorKind, Outcome, Redactor, ToolError, ToolErrorKind,
+    ToolOutput,
 };
 use backstop_test::{Reply, TestModel, TestToolset};
 use tokio::time::Instant;
@@ -187,4 +188,31 @@ async fn one_call_by_hand_goes_through_the_whole_contract() {
     assert_eq!((call.ok, call.attempts, call.kind), (false, 3, Some(ToolErrorKind::Unavailable)));
     let report = agent.call("echo", r#"{"n":4}"#, None).await.unwrap();
     assert_eq!(report.calls()[0].output, Some(4.into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_failure_says_whether_the_same_call_may_be_made_again() {
+    let lost = || ToolError::upstream_failure("reply lost").with_status(502);
+    let tools =
+        tools().tool(spec("keyed", Effect::Mutating).honours_idempotency_key(), move |_, _| async move {
+            Err(lost())
+        });
+    let made = |tool: &'static str| {
+        let model = TestModel::new([Reply::calls(&[(tool, "{}")]), Reply::text("done")]);
+        let mut limits = Limits::default();
+        limits.call_retries = 1;
+        let agent = builder(&model).toolset(tools.clone()).limits(limits);
+        async move {
+            let report = built(agent).await.run("go").await.unwrap();
+            let failures = report.failures().iter();
+            failures.map(|failure| (failure.decision.clone(), failure.retryable)).collect::<Vec<_>>()
+        }
+    };
+    let (retry, told) = (|may| ("retry".to_owned(), may), |may| ("continue".to_owned(), may));
+    // Once the retries are spent, it still could be made again.
+    assert_eq!(made("down").await, [retry(true), told(true)]);
+    assert_eq!(made("keyed").await, [retry(true), told(true)]);
+    assert_eq!(made("pay").await, [told(false)]);
+    assert_eq!(made("boom").await, [told(false)]);
+    assert_eq!(made("nothing").await, [told(false)]);
 }

@@ -4,6 +4,7 @@
 
 mod approval;
 mod breaker;
+mod caller;
 mod cancel;
 mod failures;
 mod kit;

@@ -94,7 +94,8 @@ impl Bench {
 fn order(text: &str) -> (String, u64) {
     let (_, from) = text.split_once("read_result {").unwrap();
     let arguments: Value = serde_json::from_str(&format!("{{{}}}", from.split_once('}').unwrap().0)).unwrap();
-    (arguments["result"].as_str().unwrap().to_owned(), arguments["from"].as_u64().unwrap())
+    let result = arguments.get("result").and_then(Value::as_str).unwrap().to_owned();
+    (result, arguments.get("from").and_then(Value::as_u64).unwrap())
 }
 
 #[tokio::test]

@@ -3,13 +3,22 @@
 use backstop_core::ToolError;
 use backstop_manifest::v1::{Connection, Network, ProxyChoice};
 use backstop_toolsets::{
-    client::{ClientOptions, Proxy, http_client_with},
+    client::{ClientError, ClientOptions, Clients, Proxy},
     guard::Guard,
-    http::{HttpConfig, Rate},
+    http::{Auth, HttpConfig, Rate},
 };
 use url::Url;
 
 use super::{http::secret, read_pem};
+
+/// Who wrote the address of a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Author {
+    /// Whoever wrote the manifest: it is theirs to choose.
+    Operator,
+    /// Somebody else: it may lead only to where everybody is.
+    Foreign,
+}
 
 /// Takes over what is declared about how much is asked of a service.
 pub(super) fn limit(made: &mut HttpConfig, connection: &Connection) {
@@ -18,13 +27,16 @@ pub(super) fn limit(made: &mut HttpConfig, connection: &Connection) {
     made.rate = connection.rate.map(|(requests, per)| Rate { requests, per });
 }
 
-/// The client for a service. `shared` is taken where nothing else is declared. `is_foreign`: its address was not
-/// written by whoever wrote the manifest, so it may lead only to where everybody is.
+/// The client for requests to this address.
+///
+/// # Errors
+///
+/// `misconfigured` where it can't be made, or would not go there.
 pub(super) fn client(
     connection: &Connection,
-    base_url: &Url,
-    is_foreign: bool,
-    shared: &reqwest::Client,
+    url: &Url,
+    author: Author,
+    clients: &mut Clients,
 ) -> Result<reqwest::Client, ToolError> {
     let mut options = ClientOptions::default();
     options.connect_timeout = connection.connect_timeout;
@@ -41,27 +53,42 @@ pub(super) fn client(
         options.authorities.push(pem);
     }
     options.identity = connection.certificate.as_ref().map(secret);
-    options.guard = match &connection.network {
-        Some(Network::Public(allowed)) => {
+    options.guard = match (&connection.network, author) {
+        (Some(Network::Public(allowed)), _) => {
             Some(Guard::new(allowed).map_err(|wrong| ToolError::misconfigured(wrong.to_string()))?)
         }
-        None if is_foreign => Some(Guard::default()),
-        Some(Network::Any) | None => None,
+        (None, Author::Foreign) => Some(Guard::default()),
+        (Some(Network::Any), _) | (None, Author::Operator) => None,
     };
-    if options.guard.as_ref().is_some_and(|guard| !guard.allows(base_url)) {
-        let host = base_url.host_str().unwrap_or_default();
-        let hint = "allow it under `connection: { network: [...] }`, or declare `base_url`";
+    if options.guard.as_ref().is_some_and(|guard| !guard.allows(url)) {
+        let host = url.host_str().unwrap_or_default();
+        let hint = match author {
+            Author::Operator => "allow it under `connection: { network: [...] }`",
+            Author::Foreign => "allow it under `connection: { network: [...] }`, or declare `base_url`",
+        };
         return Err(ToolError::misconfigured(format!("`{host}` is not a public address: {hint}")));
     }
-    let is_usual = connection.connect_timeout.is_none()
-        && matches!(connection.proxy, ProxyChoice::Environment)
-        && connection.authorities.is_empty()
-        && connection.certificate.is_none()
-        && options.guard.is_none();
-    if is_usual {
-        return Ok(shared.clone());
-    }
-    http_client_with(&options).map_err(|cause| {
-        ToolError::misconfigured("its certificates or its proxy can't be used").with_source(cause)
+    clients.get(&options).map_err(|error| {
+        let declared = match &error {
+            ClientError::Authorities { index, .. } => connection.authorities.get(*index),
+            _ => None,
+        };
+        let what = declared.map_or_else(
+            || "its connection can't be made".to_owned(),
+            |path| format!("the authorities in `{}` can't be used", path.display()),
+        );
+        ToolError::misconfigured(what).with_source(error)
     })
+}
+
+/// Tokens are asked for where the manifest says, whoever says where the service itself is.
+pub(super) fn for_tokens(
+    made: &mut HttpConfig,
+    connection: &Connection,
+    clients: &mut Clients,
+) -> Result<(), ToolError> {
+    if let Auth::OAuth2(oauth2) = &mut made.auth {
+        oauth2.client = Some(client(connection, &oauth2.token_url, Author::Operator, clients)?);
+    }
+    Ok(())
 }

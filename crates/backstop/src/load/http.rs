@@ -1,25 +1,34 @@
 //! Services from their declarations: endpoints, parameters, credentials.
 
+use backstop_core::ToolError;
 use backstop_manifest::{
     SecretText,
     v1::{self, ApiKeyPlace, Constant, ParameterPlace, ParameterStyle, ToolsetConfig},
 };
-use backstop_toolsets::http::{
-    Auth, BodyForm, ClientAuth, Endpoint, HttpConfig, Method, OAuth2, Parameter, Place, Style,
+use backstop_toolsets::{
+    client::Clients,
+    http::{Auth, BodyForm, ClientAuth, Endpoint, HttpConfig, Method, OAuth2, Parameter, Place, Style},
 };
 use secrecy::SecretString;
 
-use super::connection;
+use super::connection::{self, Author};
 
-pub(super) fn config(config: &ToolsetConfig, http: &v1::HttpConfig, client: &reqwest::Client) -> HttpConfig {
-    let mut made =
-        HttpConfig::new(config.name.value.clone(), http.base_url.value.as_url().clone(), client.clone());
+pub(super) fn config(
+    config: &ToolsetConfig,
+    http: &v1::HttpConfig,
+    clients: &mut Clients,
+) -> Result<HttpConfig, ToolError> {
+    let base_url = http.base_url.value.as_url();
+    let client = connection::client(&http.connection, base_url, Author::Operator, clients)?;
+    let mut made = HttpConfig::new(config.name.value.clone(), base_url.clone(), client);
     made.headers = headers(&http.headers);
     made.auth = auth(&http.auth);
+    made.caller_headers.clone_from(&http.caller_headers);
     made.idempotency_header = Some(http.idempotency_header.clone());
     connection::limit(&mut made, &http.connection);
+    connection::for_tokens(&mut made, &http.connection, clients)?;
     made.endpoints = endpoints(config, http);
-    made
+    Ok(made)
 }
 
 pub(super) fn endpoints(config: &ToolsetConfig, http: &v1::HttpConfig) -> Vec<Endpoint> {

@@ -18,7 +18,7 @@ use backstop_manifest::{
 };
 use backstop_runtime::{Agent, AgentBuilder, Breaker, BreakerLimits, BuildProblem, ToolsetOptions};
 use backstop_toolsets::{
-    client::http_client,
+    client::{ClientError, ClientOptions, Clients},
     deployment::{OpenAiConfig, OpenAiModel, SchemaProfile, ScriptError, ScriptedModel, profile::SchemaNote},
     http::{HttpToolset, failure_of},
     openapi::OpenApiError,
@@ -118,7 +118,7 @@ pub enum LoadError {
     Override(String),
     /// This machine can't do TLS.
     #[error("no HTTP client can be made")]
-    Client(#[from] reqwest::Error),
+    Client(#[from] ClientError),
 }
 
 /// Builds the agent that a manifest describes.
@@ -133,7 +133,8 @@ pub async fn agent_from_manifest(
     manifest: &Manifest,
     overrides: &Overrides,
 ) -> Result<(Agent, Vec<BuildProblem>), LoadError> {
-    let client = http_client()?;
+    let mut clients = Clients::default();
+    let client = clients.get(&ClientOptions::default())?;
     let mut limits = manifest.limits.clone();
     if let ModelConfig::OpenAi(config) = &manifest.model
         && let Some(timeout) = config.timeout
@@ -150,7 +151,7 @@ pub async fn agent_from_manifest(
     }
     let mut problems = Vec::new();
     for config in &manifest.toolsets {
-        builder = add_toolset(builder, manifest, config, &client, &mut problems).await?;
+        builder = add_toolset(builder, manifest, config, &mut clients, &mut problems).await?;
     }
     let (agent, more) = builder.build().await;
     problems.extend(more);
@@ -267,20 +268,19 @@ async fn add_toolset(
     builder: AgentBuilder,
     manifest: &Manifest,
     config: &ToolsetConfig,
-    client: &reqwest::Client,
+    clients: &mut Clients,
     problems: &mut Vec<BuildProblem>,
 ) -> Result<AgentBuilder, LoadError> {
     let name = config.name.value.clone();
     let (made, found): Made = match &config.kind {
         ToolsetKind::Http(http) => {
             let failed = |source| LoadError::Toolset { toolset: name.clone(), source };
-            let client = connection::client(&http.connection, http.base_url.value.as_url(), false, client);
-            let mut made = http::config(config, http, &client.map_err(failed)?);
+            let mut made = http::config(config, http, clients).map_err(failed)?;
             answer::apply(config, &mut made.endpoints, false).map_err(failed)?;
             let made = HttpToolset::new(made).map_err(failed)?;
             (Arc::new(made), Vec::new())
         }
-        ToolsetKind::OpenApi(openapi) => openapi::toolset(config, openapi, client).await?,
+        ToolsetKind::OpenApi(openapi) => openapi::toolset(config, openapi, clients).await?,
         _ => return Err(LoadError::Override(format!("the kind of toolset `{name}` is not supported"))),
     };
     problems.extend(found);
@@ -342,7 +342,7 @@ pub async fn failure_of_status(
             failure_of(&endpoint, status, words)
         }
         ToolsetKind::OpenApi(openapi) => {
-            let api = openapi::open(openapi, &http_client().ok()?).await.ok()?;
+            let api = openapi::open(toolset, openapi, &mut Clients::default()).await.ok()?;
             let endpoint = api.endpoints.into_iter().find(|endpoint| endpoint.spec.name == tool)?;
             failure_of(&endpoint, status, words)
         }

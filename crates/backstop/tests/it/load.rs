@@ -303,7 +303,15 @@ async fn a_document_becomes_tools_under_the_whole_contract() {
         .collect();
     assert_eq!(
         tools,
-        [("p_getPet", Effect::ReadOnly, "Finds a pet."), ("p_deletePet", Effect::Mutating, "Deletes it.")]
+        [
+            ("p_getPet", Effect::ReadOnly, "Finds a pet."),
+            ("p_deletePet", Effect::Mutating, "Deletes it."),
+            (
+                "read_result",
+                Effect::ReadOnly,
+                "Reads a part of a result of another tool that was too large to be shown whole."
+            ),
+        ]
     );
     let report = agent.run("Go.").await.unwrap();
     let views: Vec<String> = report.calls().into_iter().map(|call| call.view).collect();

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests may panic")]
 
+mod answers;
 mod cases;
 mod invariants;
 mod load;
+mod services;
 mod tables;
