@@ -222,6 +222,10 @@ pub mod code {
         USELESS_RETRY = "useless-retry";
         /// Warning: a retry of a tool that changes something each time; it falls through.
         UNSAFE_RETRY = "unsafe-retry";
+        /// Warning: a tool that changes something in the place of one that only looks.
+        UNSAFE_USE_TOOL = "unsafe-use-tool";
+        /// Warning: arguments that a tool in the place of another does not take, or is not given.
+        UNFIT_ARGUMENTS = "unfit-arguments";
         /// Warning: a call that finds out whether another took effect, and changes something itself.
         UNSAFE_RECONCILE = "unsafe-reconcile";
         /// Warning: tools that serve each other's calls.

@@ -1,13 +1,13 @@
 //! The manifest as a whole.
 
-use std::path::Path;
+use std::{collections::HashSet, path::Path};
 
 use super::{
     credential::Credentials,
     draft::Draft,
     model::{Orchestrator, orchestrator},
     name::agent_letters,
-    report::{all_unsupported, unsupported},
+    report::{all_unsupported, pointless, unsupported},
     toolset::{Names, toolset},
 };
 use crate::{
@@ -72,6 +72,7 @@ pub(super) fn app(at: &At<'_>, credentials: &Credentials, name: &str) -> Option<
     let toolsets: Vec<_> = toolsets.iter().flat_map(|at| toolset(at, credentials, &mut names)).collect();
 
     let mut members = vec![("version", Draft::plain(at, 1)), ("name", Draft::text(at, name))];
+    old_names(at, &prompt, &contexts, &names);
     let instructions: Vec<String> =
         prompt.into_iter().chain(contexts).filter(|text| !text.trim().is_empty()).collect();
     members.push(("model", model?));
@@ -100,7 +101,10 @@ fn contexts<'c>(at: &At<'c>) -> (Vec<String>, Option<At<'c>>) {
             continue;
         };
         match fields.required("type").and_then(At::text).as_deref() {
-            Some("user-defined") => texts.extend(fields.required("content").and_then(At::text)),
+            Some("user-defined") => {
+                texts.extend(fields.required("content").and_then(At::text));
+                pointless(&fields, &["url", "description", "max_depth", "mime"]);
+            }
             Some(kind) => {
                 let kind = backstop_core::text::escaped(kind, 40);
                 let message =
@@ -114,6 +118,26 @@ fn contexts<'c>(at: &At<'c>) -> (Vec<String>, Option<At<'c>>) {
         }
     }
     (texts, folder)
+}
+
+/// Names of tools that the prompt calls as an older QuickApps did.
+fn old_names(at: &At<'_>, prompt: &Option<String>, contexts: &[String], names: &Names) {
+    let below = |path: &[&str]| path.iter().try_fold(at.clone(), |at, key| at.child(key));
+    let prompt = prompt.iter().map(|text| (text, below(&["orchestrator", "system_prompt"])));
+    let contexts = contexts.iter().map(|text| (text, below(&["contexts"])));
+    let mut told = HashSet::new();
+    for (text, at) in prompt.chain(contexts) {
+        for word in text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))) {
+            if let (Some(seen), Some(at)) = (names.without_hash(word), &at)
+                && told.insert(word)
+            {
+                let message = format!(
+                    "`{word}` is the name of a tool in an older QuickApps: it is called `{seen}` here"
+                );
+                at.report_key(Diagnostic::warning(code::QUICKAPPS_RENAMED, message));
+            }
+        }
+    }
 }
 
 /// Says once that some fields may never have had an effect.

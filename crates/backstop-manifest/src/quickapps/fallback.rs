@@ -226,6 +226,13 @@ fn trigger(at: &At<'_>) -> Option<Trigger> {
         let value = value.chars().map(|c| format!("\\x{{{:x}}}", u32::from(c))).collect();
         return Some(Trigger::Text { key: "matches", value, case_sensitive: None });
     }
+    if key == "equals" && value.trim_start().starts_with(['{', '[']) {
+        changed(
+            value_at,
+            "QuickApps holds this against the whole answer; here it is what the answer says, so this may not match",
+            "match a part of it with `contains`: that looks at the whole answer, too",
+        );
+    }
     if key == "equals" && value.to_lowercase().contains("timed out") {
         changed(
             value_at,

@@ -2,7 +2,7 @@
 
 use super::{
     draft::{Data, Draft},
-    report::{all_unsupported, unsupported},
+    report::{all_unsupported, pointless, unsupported},
 };
 use crate::{
     diagnostic::{Diagnostic, code},
@@ -54,6 +54,9 @@ pub(super) fn orchestrator(at: &At<'_>) -> Orchestrator {
 fn deployment(at: &At<'_>) -> Option<Draft> {
     let fields = at.fields_leniently(DEPLOYMENT_KEYS)?;
     let named = fields.get("deployment_id").or(fields.get("name"));
+    if fields.get("deployment_id").is_some() {
+        pointless(&fields, &["name"]);
+    }
     let name = match named {
         Some(at) => Draft::text(at, &at.some_text()?),
         None => Draft::reference(at, USUAL_DEPLOYMENT),
@@ -111,6 +114,7 @@ fn prompt(at: &At<'_>) -> Option<String> {
         unsupported(at, &message);
         return None;
     }
+    pointless(&fields, &["path", "template"]);
     let mut content = fields.required("content")?.text()?;
     let mut variables = Vec::new();
     for entry in fields.get("variables").and_then(|at| at.entries("a mapping")).unwrap_or_default() {

@@ -7,7 +7,76 @@ use super::{
     draft::Draft,
     report::{changed, unsupported},
 };
-use crate::reader::{At, JsonType};
+use crate::{
+    diagnostic::{Diagnostic, code},
+    reader::{At, JsonType, suggest},
+};
+
+/// What a schema may say: the keywords of JSON Schema, and what QuickApps has beside them.
+const KEYWORDS: [&str; 62] = [
+    "parameter_info",
+    "display",
+    "type",
+    "description",
+    "default",
+    "enum",
+    "const",
+    "properties",
+    "required",
+    "items",
+    "title",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "format",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "prefixItems",
+    "additionalItems",
+    "unevaluatedItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "minProperties",
+    "maxProperties",
+    "additionalProperties",
+    "patternProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "dependentRequired",
+    "dependentSchemas",
+    "dependencies",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "definitions",
+    "nullable",
+    "$schema",
+    "$id",
+    "$ref",
+    "$defs",
+    "$anchor",
+    "$comment",
+    "$dynamicRef",
+    "$dynamicAnchor",
+];
 
 /// Where a parameter goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,7 +112,42 @@ pub(super) fn parameter<'c>(at: &At<'c>) -> Option<Parameter<'c>> {
         Some(at) => at.some_text(),
         None => Some(at.key().value),
     };
+    keywords(at);
+    parts(at).iter().for_each(part);
     Some(Parameter { at: at.clone(), place: place?, key: key?, info })
+}
+
+/// The schemas right below a schema.
+pub(super) fn parts<'c>(at: &At<'c>) -> Vec<At<'c>> {
+    let members = at.child("properties").and_then(|at| at.entries_quietly()).unwrap_or_default();
+    members.into_iter().chain(at.child("items")).collect()
+}
+
+/// Says what a part of a value can't have, though the value itself can.
+fn part(at: &At<'_>) {
+    keywords(at);
+    if let Some(info) = at.child("parameter_info").filter(|info| !info.is_null()) {
+        unsupported(&info, "of a part changes nothing: it goes where the whole goes");
+    }
+    if at.child("const").is_some() && at.child("type").is_some_and(|kind| kind.is_null()) {
+        changed(
+            at,
+            "QuickApps fills in a constant inside of a value; here the model is asked for it",
+            "make the value a parameter of its own, or say in the description that it is always the same",
+        );
+    }
+    parts(at).iter().for_each(part);
+}
+
+fn keywords(at: &At<'_>) {
+    for entry in at.entries_quietly().unwrap_or_default() {
+        let key = entry.key().value;
+        if !KEYWORDS.contains(&key.as_str()) {
+            let message = format!("unknown key `{}`", backstop_core::text::escaped(&key, 80));
+            let hint = suggest(&key, &KEYWORDS).filter(|hint| hint.starts_with("did you mean"));
+            entry.report_key(Diagnostic::warning(code::UNKNOWN_KEY, message).maybe_hint(hint));
+        }
+    }
 }
 
 impl Parameter<'_> {

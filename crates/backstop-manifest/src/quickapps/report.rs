@@ -23,6 +23,13 @@ pub(super) fn all_unsupported(fields: &Fields<'_>, keys: &[(&str, &str)]) {
     }
 }
 
+/// Fields that QuickApps knows and does not read in this place.
+pub(super) fn pointless(fields: &Fields<'_>, keys: &[&str]) {
+    for at in keys.iter().filter_map(|key| fields.get(key)) {
+        unsupported(at, "changes nothing here");
+    }
+}
+
 /// Something is spelled in a way that QuickApps has given up.
 pub(super) fn deprecated(at: &At<'_>, message: &str, hint: &str) {
     at.report_key(Diagnostic::warning(code::QUICKAPPS_DEPRECATED, message).hint(hint));

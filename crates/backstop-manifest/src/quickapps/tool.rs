@@ -5,11 +5,14 @@ use super::{
     draft::Draft,
     fallback::fallback,
     name,
-    parameter::{Parameter, Place, parameter},
-    report::{all_unsupported, disabled, unsupported},
+    parameter::{Parameter, Place, parameter, parts},
+    report::{all_unsupported, disabled, pointless, unsupported},
     url::{Address, address},
 };
-use crate::reader::{At, Fields};
+use crate::{
+    diagnostic::{Diagnostic, code},
+    reader::{At, Fields, suggest},
+};
 
 const KEYS: &[&str] = &[
     "type",
@@ -56,8 +59,11 @@ pub(super) fn tool<'c>(at: &At<'c>, credentials: &Credentials, toolset: &str) ->
         disabled(at, "tool");
         return None;
     }
-    let kind = fields.get("type").and_then(At::text).unwrap_or_default();
-    if kind == "predefined-tool" || fields.get("template_name").is_some() {
+    let is_built_in = match fields.get("type") {
+        Some(at) => at.one_of(&[("restapi-tool", false), ("predefined-tool", true)])?,
+        None => false,
+    };
+    if is_built_in || fields.get("template_name").is_some() {
         let at = fields.get("template_name").unwrap_or(at);
         unsupported(at, "names a tool that QuickApps has built in: the tool is left out");
         return None;
@@ -71,9 +77,11 @@ pub(super) fn tool<'c>(at: &At<'c>, credentials: &Credentials, toolset: &str) ->
             ("deferred", "has no counterpart yet: the model sees all tools from the start"),
         ],
     );
+    pointless(&fields, &["override"]);
     let function = fields.required("open_ai_tool").and_then(|at| {
         let fields = at.fields_leniently(&["type", "function"])?;
-        fields.required("function")?.fields_leniently(&["name", "description", "parameters", "strict"])
+        fields.get("type").and_then(|at| at.one_of(&[("function", ())]));
+        fields.required("function")?.fields_leniently(&["name", "description", "parameters"])
     });
     let info = fields.required("rest_api_method_info");
     let info = info.and_then(|at| at.fields_leniently(&["method_url", "method_type"]));
@@ -92,6 +100,7 @@ pub(super) fn tool<'c>(at: &At<'c>, credentials: &Credentials, toolset: &str) ->
         unsupported(address_at, message);
         return None;
     };
+    unfilled(address_at, &text, &in_path);
     let mut drafts: Vec<(String, Draft)> = Vec::new();
     for found in &properties {
         let own = found.at.key().value;
@@ -143,20 +152,52 @@ pub(super) fn tool<'c>(at: &At<'c>, credentials: &Credentials, toolset: &str) ->
     Some(Endpoint { name: name?, name_at, address, address_at, draft, body, parameters: names, at })
 }
 
+/// Names in braces that nothing is put in for.
+fn unfilled(at: &At<'_>, address: &str, in_path: &[String]) {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    };
+    let names = address.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+    for name in names.filter(|name| is_name(name) && !in_path.iter().any(|known| known == name)) {
+        let message = format!("`{{{name}}}` has no parameter of the type `url`, so it is sent as it is");
+        at.warn(code::UNDECLARED_PARAMETER, message);
+    }
+}
+
 /// The parameters, and the names of those that must be given.
 fn parameters<'c>(function: &Fields<'c>) -> (Vec<Parameter<'c>>, Vec<String>) {
-    let nothing = (Vec::new(), Vec::new());
-    let Some(at) = function.get("parameters") else { return nothing };
-    if at.entries("a mapping").is_none() {
-        return nothing;
+    let known = &["type", "properties", "required", "description"];
+    let Some(fields) = function.get("parameters").and_then(|at| at.fields_leniently(known)) else {
+        return (Vec::new(), Vec::new());
+    };
+    fields.get("type").and_then(|at| at.one_of(&[("object", ())]));
+    all_unsupported(
+        &fields,
+        &[("description", "of all parameters has no counterpart: the model reads that of each of them")],
+    );
+    let properties = fields.get("properties").and_then(|at| at.entries("a mapping of parameter names"));
+    let properties = properties.unwrap_or_default();
+    let required = fields.get("required").and_then(|at| at.items("a list of parameter names"));
+    let mut names = Vec::new();
+    for at in required.unwrap_or_default() {
+        let Some(name) = at.text() else { continue };
+        let known: Vec<String> = properties.iter().map(|at| at.key().value).collect();
+        if !known.contains(&name) {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let message = format!("there is no parameter `{}`", backstop_core::text::escaped(&name, 80));
+            at.report(Diagnostic::warning(code::UNKNOWN_VALUE, message).maybe_hint(suggest(&name, &known)));
+        }
+        names.push(name);
     }
-    let properties = at.child("properties").filter(|at| !at.is_null());
-    let properties = properties.and_then(|at| at.entries("a mapping of parameter names")).unwrap_or_default();
-    let required = at.child("required").filter(|at| !at.is_null());
-    let required = required.and_then(|at| at.items("a list of parameter names")).unwrap_or_default();
-    let displayed = properties.iter().filter_map(|at| at.child("display")).find(|at| !at.is_null());
-    if let Some(at) = displayed {
+    if let Some(at) = properties.iter().find_map(displayed) {
         unsupported(&at, "of parameters has no counterpart: progress is shown where the run is watched");
     }
-    (properties.iter().filter_map(parameter).collect(), required.iter().filter_map(At::text).collect())
+    (properties.iter().filter_map(parameter).collect(), names)
+}
+
+/// The first `display` of a parameter or a part of one.
+fn displayed<'c>(at: &At<'c>) -> Option<At<'c>> {
+    let own = at.child("display").filter(|at| !at.is_null());
+    own.or_else(|| parts(at).iter().find_map(displayed))
 }

@@ -4,7 +4,7 @@ use super::{
     credential::Credentials,
     draft::{Data, Draft},
     name,
-    report::{all_unsupported, disabled, renamed, unsupported},
+    report::{all_unsupported, disabled, pointless, renamed, unsupported},
     tool::{Endpoint, tool},
 };
 use crate::{
@@ -41,6 +41,25 @@ pub(super) struct Names {
     toolsets: name::Taken,
     /// Names that the model sees.
     tools: name::Taken,
+    /// The name of each tool in the text, and the one that the model sees.
+    given: Vec<(String, String)>,
+}
+
+impl Names {
+    /// The name that the model sees in place of one that an older QuickApps gave: with four digits of a hash
+    /// behind it.
+    pub(super) fn without_hash(&self, name: &str) -> Option<&str> {
+        let (stem, hash) = name.rsplit_once('_')?;
+        let is_hash = hash.len() == 4
+            && hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+            // A word may look like one: `feed`.
+            && hash.contains(|c: char| c.is_ascii_digit());
+        let is = |known: &(String, String), name: &str| known.0 == name || known.1 == name;
+        if !is_hash || self.given.iter().any(|known| is(known, name)) {
+            return None;
+        }
+        self.given.iter().find(|known| is(known, stem)).map(|(_, seen)| seen.as_str())
+    }
 }
 
 /// The endpoints of one service.
@@ -65,7 +84,8 @@ pub(super) fn toolset(at: &At<'_>, credentials: &Credentials, names: &mut Names)
         return Vec::new();
     }
     if !kind.is_empty() {
-        let called = given("name").or(given("template_name")).and_then(display_name);
+        let called = ["name", "template_name", "dial_id", "deployment_id"].into_iter().find_map(given);
+        let called = called.and_then(display_name);
         let called = called.map(|name| format!(" `{}`", backstop_core::text::escaped(&name, 80)));
         let message =
             format!("the toolset{} is left out: {kind} can't be used yet", called.unwrap_or_default());
@@ -122,7 +142,7 @@ fn rest(fields: &Fields<'_>, credentials: &Credentials, names: &mut Names) -> Ve
             renamed(name_at, "toolset", &display, &unique);
         }
         let scope = Scope { at, name_at, display: &display, key: &key, authorization, credentials };
-        let draft = scope.service(service, &mut names.tools);
+        let draft = scope.service(service, names);
         out.extend(draft.map(|draft| (unique, draft)));
     }
     out
@@ -140,7 +160,7 @@ struct Scope<'s, 'c> {
 }
 
 impl Scope<'_, '_> {
-    fn service(&self, service: Service<'_>, taken: &mut name::Taken) -> Option<Draft> {
+    fn service(&self, service: Service<'_>, names: &mut Names) -> Option<Draft> {
         let mut body_key = None;
         let mut auth = None;
         if let Some(at) = self.authorization {
@@ -167,7 +187,8 @@ impl Scope<'_, '_> {
                 self.add_key(&mut endpoint, name, value);
             }
             let wanted = format!("{prefix}{front}{}", name::tool_letters(&endpoint.name));
-            let seen = taken.unique(wanted.chars().take(name::LONGEST).collect(), "_");
+            let seen = names.tools.unique(wanted.chars().take(name::LONGEST).collect(), "_");
+            names.given.push((endpoint.name.clone(), seen.clone()));
             let declared = format!("{letters}_{}", endpoint.name);
             if seen != declared {
                 renamed(&endpoint.name_at, "tool", &declared, &seen);
@@ -213,7 +234,15 @@ impl Scope<'_, '_> {
         let credential =
             |key: &str, called: &str| self.credentials.draft(fields.required(key)?, [self.key, called]);
         let native = |kind: &str, draft: Draft| Some(Auth::Native(Draft::map(at, [(kind, draft)])));
-        match fields.get("type").and_then(At::text)?.as_str() {
+        let kind = fields.get("type").and_then(At::text)?;
+        let read: &[&str] = match kind.as_str() {
+            "bearer" => &["token"],
+            "basic" => &["username", "password"],
+            _ => &["key", "name", "location"],
+        };
+        let others = known.iter().filter(|key| **key != "type" && !read.contains(key));
+        pointless(&fields, &others.copied().collect::<Vec<_>>());
+        match kind.as_str() {
             "bearer" => native("bearer", credential("token", "token")?),
             "basic" => {
                 let user_at = fields.required("username");
@@ -227,11 +256,13 @@ impl Scope<'_, '_> {
                 let value = credential("key", "key");
                 let name_at = name_at?;
                 let name = name_at.some_text()?;
-                let place = fields.get("location").and_then(At::text).unwrap_or_else(|| "header".into());
+                let place = match fields.get("location") {
+                    Some(at) => at.one_of(&["header", "query", "body"].map(|place| (place, place)))?,
+                    None => "header",
+                };
                 if place == "body" {
                     return Some(Auth::InBody(name, value?));
                 }
-                let place = if place == "query" { "query" } else { "header" };
                 let members = [(place, Draft::text(name_at, &name)), ("value", value?)];
                 native("api_key", Draft::map(at, members))
             }

@@ -1,6 +1,6 @@
 //! `http`: a REST service, one endpoint a tool.
 
-use std::{collections::HashSet, time::Duration};
+use std::time::Duration;
 
 use backstop_core::Effect;
 use serde_json::{Map, Value as Json, json};
@@ -8,20 +8,23 @@ use serde_json::{Map, Value as Json, json};
 use super::{
     auth::{Auth, auth},
     connection::{Connection, connection},
-    header::{Header, check_header_name, headers},
+    header::{Header, caller_headers, check_header_name, headers},
     name::lint_provider_name,
-    parameter::{Parameter, ParameterPlace, Places, parameter},
+    parameter::{Parameter, ParameterPlace, Places, media_type, parameter},
     path::placeholders,
+    places::{check_body, check_declared, check_forms, check_unique, check_unique_templates},
+    template::Templates,
     toolset::{ToolSettings, effect, settings_of, timeout},
     url::{HttpUrl, base_url},
 };
 use crate::{
     diagnostic::{Diagnostic, code},
-    reader::{At, Fields, suggest},
+    reader::{At, Fields},
     span::Spanned,
 };
 
-const KEYS: &[&str] = &["base_url", "headers", "auth", "idempotency_header", "connection", "endpoints"];
+const KEYS: &[&str] =
+    &["base_url", "headers", "auth", "caller_headers", "idempotency_header", "connection", "endpoints"];
 const ENDPOINT_KEYS: &[&str] = &[
     "method",
     "path",
@@ -56,6 +59,8 @@ pub struct HttpConfig {
     pub headers: Vec<Header>,
     /// How requests are authenticated.
     pub auth: Auth,
+    /// Headers of whoever starts a run that are passed on, by name.
+    pub caller_headers: Vec<String>,
     /// The header of the idempotency key.
     pub idempotency_header: String,
     /// How the service is reached.
@@ -161,9 +166,11 @@ impl Method {
         }
     }
 
-    const fn has_body(self) -> bool {
+    /// Whether requests have a body. `declared`: somebody says so, and some services do read one of a GET.
+    const fn body(self, declared: bool) -> bool {
         match self {
-            Self::Get | Self::Head => false,
+            Self::Get => declared,
+            Self::Head => false,
             Self::Post | Self::Put | Self::Patch | Self::Delete | Self::Options => true,
         }
     }
@@ -193,6 +200,10 @@ pub(super) fn http(at: &At<'_>, wall_clock: Duration) -> Option<HttpConfig> {
     let url = fields.required("base_url").and_then(base_url);
     let headers = fields.get("headers").map(headers).unwrap_or_default();
     let auth = fields.get("auth").map_or(Some(Auth::None), auth);
+    let caller_headers = fields
+        .get("caller_headers")
+        .map(|at| caller_headers(at, &headers, auth.as_ref()))
+        .unwrap_or_default();
     let idempotency_header = idempotency_header(&fields);
     let connection = fields.get("connection").map(connection).unwrap_or_default();
     let entries = fields.get("endpoints").and_then(|at| at.entries("a mapping of tool names to endpoints"));
@@ -203,6 +214,7 @@ pub(super) fn http(at: &At<'_>, wall_clock: Duration) -> Option<HttpConfig> {
         base_url: url?,
         headers,
         auth: auth?,
+        caller_headers,
         idempotency_header: idempotency_header?,
         connection,
         endpoints,
@@ -219,27 +231,16 @@ fn endpoint(at: &At<'_>, names: &[String], wall_clock: Duration) -> Option<HttpE
     let placeholders = path_at.zip(path.as_ref()).and_then(|(at, path)| placeholders(at, path));
     // A wrong method is reported; what depends on it is read as for a body so that no second problem follows.
     let usual_method = method.unwrap_or(Method::Post);
-    let query = fields.get("query").map(templates).unwrap_or_default();
-    let headers = fields.get("headers").map(templates).unwrap_or_default();
-    for (entry, (name, _)) in
-        fields.get("headers").and_then(At::entries_quietly).iter().flatten().zip(&headers)
-    {
-        check_header_name(entry, name);
-    }
+    let mut templates = Templates::default();
+    let query = fields.get("query").map(|at| templates.mapping(at)).unwrap_or_default();
+    let headers = fields.get("headers").map(|at| templates.headers(at)).unwrap_or_default();
     let body_at = fields.get("body");
-    let body = body_at.map_or(Some(Body::Json), body);
-    let mut in_templates: Vec<String> = Vec::new();
-    for value in query.iter().chain(&headers).map(|(_, value)| value) {
-        names_in(value, &mut in_templates);
-    }
-    if let Some(Body::Template(template)) = &body {
-        names_in(template, &mut in_templates);
-    }
+    let body = body_at.map_or(Some(Body::Json), |at| body(at, &mut templates));
     let places = Places {
         placeholders: placeholders.as_deref(),
         usual: usual_method.usual_place(),
-        body: usual_method.has_body(),
-        in_templates: &in_templates,
+        body: usual_method.body(body_at.is_some()),
+        templates: &templates,
     };
     let entries = fields.get("parameters").and_then(|at| at.entries("a mapping of parameter names"));
     let entries = entries.unwrap_or_default();
@@ -251,18 +252,19 @@ fn endpoint(at: &At<'_>, names: &[String], wall_clock: Duration) -> Option<HttpE
         check_declared(path_at, placeholders, &parameters);
     }
     check_unique(&entries, &parameters);
-    check_templates(at, &in_templates, &parameters, parameters.len() == entries.len());
-    if let (Some(Body::Template(_)), Some(body_at)) = (&body, body_at)
-        && parameters.iter().any(|parameter| parameter.place == ParameterPlace::Body)
-    {
-        body_at.error(code::INVALID_VALUE, "the body is a template, so no parameter goes there");
+    check_unique_templates(&fields, &parameters);
+    if parameters.len() == entries.len() {
+        templates.check(&parameters);
     }
-    if let (Some(Body::Whole { .. }), Some(at)) = (&body, fields.get("body")) {
+    if let (Some(body), Some(body_at)) = (&body, body_at) {
         let count = parameters.iter().filter(|parameter| parameter.place == ParameterPlace::Body).count();
-        if count != 1 && parameters.len() == entries.len() {
-            let message = format!("a whole body is one parameter with `in: body`, and there are {count}");
-            at.error(code::INVALID_VALUE, message);
-        }
+        check_body(body_at, body, count, parameters.len() == entries.len());
+    }
+    if let (Some(Method::Head), Some(body_at)) = (method, body_at) {
+        body_at.report_key(Diagnostic::error(code::INVALID_VALUE, "a request of this method has no body"));
+    }
+    if let Some(body) = &body {
+        check_forms(&entries, &parameters, body);
     }
     let idempotent_key = fields.boolean("idempotent_key").unwrap_or(false);
     let settings = ToolSettings {
@@ -284,48 +286,14 @@ fn endpoint(at: &At<'_>, names: &[String], wall_clock: Duration) -> Option<HttpE
     })
 }
 
-/// Reads a mapping of names to templates.
-fn templates(at: &At<'_>) -> Vec<(String, Json)> {
-    let entries = at.entries("a mapping of names to templates").unwrap_or_default();
-    entries.iter().filter_map(|entry| Some((entry.key().value, entry.json(None)?))).collect()
-}
-
-/// The arguments that a template names: what stands in single braces.
-fn names_in(template: &Json, names: &mut Vec<String>) {
-    match template {
-        Json::String(text) => {
-            let text = text.replace("{{", "").replace("}}", "");
-            let found = text.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
-            names.extend(found.map(str::to_owned));
-        }
-        Json::Array(items) => items.iter().for_each(|item| names_in(item, names)),
-        Json::Object(fields) => fields.values().for_each(|field| names_in(field, names)),
-        Json::Null | Json::Bool(_) | Json::Number(_) => {}
-    }
-}
-
-fn check_templates(at: &At<'_>, names: &[String], parameters: &[Parameter], all_are_read: bool) {
-    let is_known =
-        |name: &String| parameters.iter().any(|known| known.name.value == *name && known.constant.is_none());
-    for name in names.iter().filter(|name| all_are_read && !is_known(name)) {
-        let known: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-        let shown = backstop_core::text::escaped(name, 80);
-        let problem = Diagnostic::error(
-            code::UNDECLARED_PARAMETER,
-            format!("a template names `{{{shown}}}`, which is no parameter"),
-        );
-        at.report_key(problem.hint("write `{{` and `}}` for braces").maybe_hint(suggest(name, &known)));
-    }
-}
-
 /// Reads `json`, `form`, `multipart`, `text`, `{template}`, or `{media_type}` of a whole body.
-fn body(at: &At<'_>) -> Option<Body> {
+fn body<'c>(at: &At<'c>, templates: &mut Templates<'c>) -> Option<Body> {
     if !at.is_scalar() && at.child("template").is_some() {
-        let template = at.fields(&["template"])?.required("template")?.json(None)?;
-        return Some(Body::Template(template));
+        let fields = at.fields(&["template"])?;
+        return Some(Body::Template(templates.template(fields.required("template")?)?));
     }
     if !at.is_scalar() {
-        let media_type = at.fields(&["media_type"])?.required("media_type")?.some_text()?;
+        let media_type = media_type(at.fields(&["media_type"])?.required("media_type")?)?;
         return Some(Body::Whole { media_type });
     }
     Some(match at.one_of(&[("json", 0), ("form", 1), ("multipart", 2), ("text", 3)])? {
@@ -341,42 +309,5 @@ pub(super) fn idempotency_header(fields: &Fields<'_>) -> Option<String> {
     match fields.get("idempotency_header") {
         Some(at) => at.some_text().filter(|name| check_header_name(at, name)),
         None => Some(IDEMPOTENCY_HEADER.to_owned()),
-    }
-}
-
-fn check_declared(path: &At<'_>, placeholders: &[String], parameters: &[Parameter]) {
-    let in_path = |name: &String| {
-        parameters
-            .iter()
-            .any(|parameter| parameter.place == ParameterPlace::Path && parameter.wire_name == *name)
-    };
-    for name in placeholders.iter().filter(|name| !in_path(name)) {
-        let known: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-        let problem = Diagnostic::error(code::UNDECLARED_PARAMETER, format!("`{{{name}}}` has no parameter"));
-        let near = suggest(name, &known).filter(|hint| hint.starts_with("did"));
-        path.report(
-            problem.hint(format!("declare `{name}` under `parameters` with `in: path`")).maybe_hint(near),
-        );
-    }
-}
-
-fn check_unique(entries: &[At<'_>], parameters: &[Parameter]) {
-    let mut seen = HashSet::new();
-    for parameter in parameters {
-        let wire_name = match parameter.place {
-            ParameterPlace::Header => parameter.wire_name.to_ascii_lowercase(),
-            ParameterPlace::Path
-            | ParameterPlace::Query
-            | ParameterPlace::Cookie
-            | ParameterPlace::Body
-            | ParameterPlace::Template => parameter.wire_name.clone(),
-        };
-        if !seen.insert((parameter.place, wire_name))
-            && let Some(at) = entries.iter().find(|at| at.key_span() == parameter.name.span)
-        {
-            let wire_name = backstop_core::text::escaped(&parameter.wire_name, 80);
-            let message = format!("another parameter goes to `{wire_name}` of the same place");
-            at.report_key(Diagnostic::error(code::DUPLICATE_PARAMETER, message));
-        }
     }
 }

@@ -16,6 +16,8 @@ mod name;
 mod openapi;
 mod parameter;
 mod path;
+mod places;
+mod template;
 mod toolset;
 mod url;
 mod when;

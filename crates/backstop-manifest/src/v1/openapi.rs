@@ -7,7 +7,7 @@ use url::Url;
 use super::{
     auth::{Auth, auth},
     connection::{Connection, connection},
-    header::{Header, headers},
+    header::{Header, caller_headers, headers},
     http::idempotency_header,
     name::lint_provider_name,
     url::{HttpUrl, base_url},
@@ -23,6 +23,7 @@ const KEYS: &[&str] = &[
     "base_url",
     "headers",
     "auth",
+    "caller_headers",
     "idempotency_header",
     "connection",
     "include",
@@ -43,6 +44,8 @@ pub struct OpenApiConfig {
     pub headers: Vec<Header>,
     /// How requests are authenticated.
     pub auth: Auth,
+    /// Headers of whoever starts a run that are passed on, by name.
+    pub caller_headers: Vec<String>,
     /// The header of the idempotency key.
     pub idempotency_header: String,
     /// How the service is reached.
@@ -84,6 +87,10 @@ pub(super) fn openapi(at: &At<'_>) -> Option<OpenApiConfig> {
     let base = fields.get("base_url").map(base_url);
     let headers = fields.get("headers").map(headers).unwrap_or_default();
     let auth = fields.get("auth").map_or(Some(Auth::None), auth);
+    let caller_headers = fields
+        .get("caller_headers")
+        .map(|at| caller_headers(at, &headers, auth.as_ref()))
+        .unwrap_or_default();
     let idempotency_header = idempotency_header(&fields);
     let connection = fields.get("connection").map(connection).unwrap_or_default();
     let selectors = |key: &str| fields.get(key).map(selectors).unwrap_or_default();
@@ -98,6 +105,7 @@ pub(super) fn openapi(at: &At<'_>) -> Option<OpenApiConfig> {
         base_url,
         headers,
         auth: auth?,
+        caller_headers,
         idempotency_header: idempotency_header?,
         connection,
         include,

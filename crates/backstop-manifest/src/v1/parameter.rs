@@ -4,8 +4,9 @@ use backstop_core::schema::CompiledSchema;
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    header::{check_header_name, check_sendable},
+    header::{check_argument_header, check_sendable, is_token},
     name::lint_provider_name,
+    template::Templates,
 };
 use crate::{
     context::Secrets,
@@ -150,19 +151,19 @@ pub struct Parameter {
 }
 
 /// What an endpoint says about the places of its parameters.
-pub(super) struct Places<'p> {
+pub(super) struct Places<'p, 'c> {
     /// The names in braces of the path; `None` where the path can't be read.
     pub(super) placeholders: Option<&'p [String]>,
     /// Where a parameter goes that is not in the path.
     pub(super) usual: ParameterPlace,
     /// Whether requests have a body.
     pub(super) body: bool,
-    /// What templates name.
-    pub(super) in_templates: &'p [String],
+    /// What may name parameters that go nowhere else.
+    pub(super) templates: &'p Templates<'c>,
 }
 
 /// Reads one parameter.
-pub(super) fn parameter(at: &At<'_>, places: &Places<'_>) -> Option<Parameter> {
+pub(super) fn parameter(at: &At<'_>, places: &Places<'_, '_>) -> Option<Parameter> {
     let name = at.key();
     lint_provider_name(at, "parameter", &name.value);
     let fields = at.fields(KEYS)?;
@@ -174,7 +175,7 @@ pub(super) fn parameter(at: &At<'_>, places: &Places<'_>) -> Option<Parameter> {
             let in_path = places.placeholders.is_some_and(|names| names.contains(wanted));
             Some(if in_path {
                 ParameterPlace::Path
-            } else if places.in_templates.contains(&name.value) {
+            } else if places.templates.name(&name.value) {
                 ParameterPlace::Template
             } else {
                 places.usual
@@ -186,7 +187,7 @@ pub(super) fn parameter(at: &At<'_>, places: &Places<'_>) -> Option<Parameter> {
     let given = fields.boolean("required");
     let style = fields.get("style").map(|at| style(at, place));
     let explode = fields.boolean("explode");
-    let media_type = fields.get("media_type").and_then(At::some_text);
+    let media_type = fields.get("media_type").map(media_type);
     let (wire_name, place) = (wire_name?, place?);
     check_place(at, &fields, &wire_name, place, places);
     let has_default = schema.as_ref().is_some_and(|schema| schema.get("default").is_some());
@@ -204,6 +205,10 @@ pub(super) fn parameter(at: &At<'_>, places: &Places<'_>) -> Option<Parameter> {
         Some(style) => Some(style?),
         None => None,
     };
+    let media_type = match media_type {
+        Some(media_type) => Some(media_type?),
+        None => None,
+    };
     Some(Parameter {
         name,
         wire_name,
@@ -215,6 +220,20 @@ pub(super) fn parameter(at: &At<'_>, places: &Places<'_>) -> Option<Parameter> {
         required,
         constant,
     })
+}
+
+/// Reads a content type.
+pub(super) fn media_type(at: &At<'_>) -> Option<String> {
+    let text = at.some_text()?;
+    let is_name = |part: &str| !part.is_empty() && part.bytes().all(is_token);
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    let is_fit = essence.split_once('/').is_some_and(|(kind, subtype)| is_name(kind) && is_name(subtype));
+    if !is_fit || text.chars().any(char::is_control) {
+        let problem = Diagnostic::error(code::INVALID_VALUE, "not a content type");
+        at.report(problem.hint("a content type looks like `text/csv`"));
+        return None;
+    }
+    Some(text)
 }
 
 /// Reads a style that the place has.
@@ -240,7 +259,7 @@ fn check_place(
     fields: &Fields<'_>,
     wire_name: &str,
     place: ParameterPlace,
-    places: &Places<'_>,
+    places: &Places<'_, '_>,
 ) {
     match place {
         ParameterPlace::Path => {
@@ -251,19 +270,25 @@ fn check_place(
             }
         }
         ParameterPlace::Header => {
-            check_header_name(fields.get("wire_name").unwrap_or(at), wire_name);
+            check_argument_header(fields.get("wire_name").unwrap_or(at), wire_name);
         }
         ParameterPlace::Body if !places.body => {
             let message = "a request of this method has no body";
-            fields.get("in").unwrap_or(at).error(code::INVALID_VALUE, message);
+            let problem = Diagnostic::error(code::INVALID_VALUE, message);
+            let hint = "for a service that does read one of a GET, say so with `body: json`";
+            fields.get("in").unwrap_or(at).report(problem.hint(hint));
         }
-        ParameterPlace::Template if fields.has("const").is_some() => {
-            let message = "a constant is written into the template itself";
-            fields.get("const").unwrap_or(at).error(code::INVALID_VALUE, message);
-        }
-        ParameterPlace::Template if !places.in_templates.iter().any(|name| *name == at.key().value) => {
+        ParameterPlace::Template if !places.templates.name(&at.key().value) => {
             let message = "no template of the endpoint names it";
             fields.get("in").unwrap_or(at).error(code::UNUSED_PARAMETER, message);
+        }
+        ParameterPlace::Cookie if !wire_name.bytes().all(is_token) => {
+            let shown = backstop_core::text::escaped(wire_name, 80);
+            let at = fields.get("wire_name").unwrap_or(at);
+            at.report_key(Diagnostic::error(
+                code::INVALID_NAME,
+                format!("`{shown}` is not the name of a cookie"),
+            ));
         }
         ParameterPlace::Query | ParameterPlace::Cookie | ParameterPlace::Body | ParameterPlace::Template => {}
     }

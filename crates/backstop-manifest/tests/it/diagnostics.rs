@@ -52,6 +52,9 @@ fn texts() -> Vec<String> {
         endpoints("{a: {path: /a, method: POST, fallback: [{retry: {}}]}}"),
         endpoints("{a: {path: /a, method: POST, reconcile: {tool: b}}, b: {path: /b, method: POST}}"),
         endpoints("{a: {path: /a, fallback: [{use_tool: {tool: a}}]}}"),
+        endpoints(
+            "{a: {path: /a, fallback: [{use_tool: {tool: b, arguments: {id: x}}}]}, b: {path: /b, method: POST}}",
+        ),
         with("limits: {retries: 1}\nfallback: [{retry: {max: 2}}]\n"),
         toolset("{http: {base_url: 'http://h', auth: {bearer: hunter2}, endpoints: {a: {path: /a}}}}"),
         toolset("{http: {base_url: 'http://h', endpoints: {}}}"),

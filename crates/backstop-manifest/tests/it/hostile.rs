@@ -95,3 +95,21 @@ fn expansion_is_bounded() {
     let (_, problems) = backstop_manifest::Manifest::load(&text, "a", std::path::Path::new(""), &environment);
     assert_eq!(problems[0].code, "too-large");
 }
+
+#[test]
+fn thousands_of_tools_that_stand_in_for_each_other_are_looked_at() {
+    let tools: String = (0..1500)
+        .map(|at| {
+            let next = (at + 1) % 1500;
+            format!("        t{at}: {{path: /a, parameters: {{id: {{type: string}}}}, fallback: [{{use_tool: {{tool: t{next}}}}}]}}\n")
+        })
+        .collect();
+    let bare: String = (0..500).map(|at| format!("        b{at}: {{path: /b}}\n")).collect();
+    let text = with(&format!(
+        "toolsets:\n  s:\n    http:\n      base_url: http://h\n      endpoints:\n{tools}{bare}fallback: [{{use_tool: {{tool: t1}}}}, {{use_tool: {{tool: t2, arguments: {{id: \"{{x}}\"}}}}}}]\n"
+    ));
+    let shown = quickly(&text);
+    let circle = "calls are served in a circle: `t0` → `t1` → `t2` → `t3` → `t4` → `t5` → … → `t0`";
+    assert!(shown.contains(circle), "{}", &shown[..shown.len().min(2000)]);
+    assert_eq!(shown.matches("use-tool-circle").count(), 1);
+}

@@ -8,18 +8,21 @@
     reason = "helpers of tests are tests; clippy only exempts the functions themselves"
 )]
 
+mod answers;
 mod arguments;
 mod c09;
 mod connection;
 mod diagnostics;
 mod endpoints;
 mod fallback;
+mod forms;
 mod hostile;
 mod openapi;
 mod places;
 mod quickapps;
 mod references;
 mod secrets;
+mod stand_in;
 mod values;
 
 use std::path::Path;

@@ -2,6 +2,9 @@
 //!
 //! Only what is surely not meant is reported: a warning that is wrong once is not read again.
 
+mod circle;
+mod fit;
+mod names;
 mod reach;
 mod retry;
 mod stand_in;
@@ -10,8 +13,11 @@ use backstop_core::{
     Action, Effect, ErrorClass, Reference, Strategy, ToolError, ToolErrorKind, error::ViewFacts, text,
 };
 
+use names::Names;
+
 use super::{
     fallback::Fallback,
+    http::HttpEndpoint,
     manifest::Manifest,
     toolset::{ToolsetConfig, ToolsetKind},
 };
@@ -33,7 +39,11 @@ type Tool<'m> = (&'m ToolsetConfig, &'m str);
 
 /// Reports every finding.
 pub(super) fn lint(manifest: &Manifest, problems: &Problems) {
-    for (fallback, level) in levels(manifest) {
+    let names = Names::new(manifest);
+    let levels = levels(manifest);
+    let is_use_tool = |strategy: &Strategy| matches!(strategy.action, Action::UseTool { .. });
+    let any_serves = levels.iter().any(|(fallback, _)| fallback.strategies.iter().any(is_use_tool));
+    for (fallback, level) in levels {
         let tools = tools_of(manifest, level);
         reach::order(fallback, level, problems);
         reach::impossible(fallback, level, problems);
@@ -41,9 +51,12 @@ pub(super) fn lint(manifest: &Manifest, problems: &Problems) {
         retry::room(manifest, fallback, &tools, problems);
         tool_names(manifest, fallback, level, problems);
         instructions(fallback, &tools, problems);
-        stand_in::serving(manifest, fallback, level, &tools, problems);
+        stand_in::serving(&names, fallback, &tools, problems);
     }
-    stand_in::reconciling(manifest, problems);
+    if any_serves {
+        circle::circles(&names, problems);
+    }
+    stand_in::reconciling(&names, problems);
 }
 
 fn levels(manifest: &Manifest) -> Vec<(&Fallback, Level<'_>)> {
@@ -53,26 +66,24 @@ fn levels(manifest: &Manifest) -> Vec<(&Fallback, Level<'_>)> {
         for (name, settings) in &toolset.tools {
             levels.extend(settings.fallback.iter().map(|list| (list, Level::Tool(toolset, name))));
         }
-        match &toolset.kind {
-            ToolsetKind::OpenApi(_) => {}
-            ToolsetKind::Http(http) => {
-                for endpoint in &http.endpoints {
-                    let list = endpoint.settings.fallback.iter();
-                    levels.extend(list.map(|list| (list, Level::Tool(toolset, &endpoint.name))));
-                }
-            }
+        for endpoint in endpoints(toolset) {
+            let list = endpoint.settings.fallback.iter();
+            levels.extend(list.map(|list| (list, Level::Tool(toolset, &endpoint.name))));
         }
     }
     levels
 }
 
-/// The tools that are known without asking anybody.
-fn tools_in(toolset: &ToolsetConfig) -> impl Iterator<Item = Tool<'_>> {
-    let endpoints = match &toolset.kind {
+fn endpoints(toolset: &ToolsetConfig) -> &[HttpEndpoint] {
+    match &toolset.kind {
         ToolsetKind::Http(http) => http.endpoints.as_slice(),
         ToolsetKind::OpenApi(_) => &[],
-    };
-    endpoints.iter().map(move |endpoint| (toolset, endpoint.name.as_str()))
+    }
+}
+
+/// The tools that are known without asking anybody.
+fn tools_in(toolset: &ToolsetConfig) -> impl Iterator<Item = Tool<'_>> {
+    endpoints(toolset).iter().map(move |endpoint| (toolset, endpoint.name.as_str()))
 }
 
 /// The tools that a list is for: those without a nearer one.

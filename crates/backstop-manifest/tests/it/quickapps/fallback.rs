@@ -107,3 +107,12 @@ fn odd_triggers_keep_their_meaning() {
         {"type": "hard_stop"},
     ])));
 }
+
+#[test]
+fn an_answer_is_matched_by_what_it_says() {
+    insta::assert_snapshot!(problems(&text(&json!([
+        {"type": "hard_stop", "trigger_on": {"type": "equals", "value": "{\"error\": \"quota exceeded\"}"}},
+        {"type": "hard_stop", "trigger_on": {"type": "contains", "value": "{\"error\": \"closed\"}"}},
+        {"type": "continue"},
+    ]))));
+}

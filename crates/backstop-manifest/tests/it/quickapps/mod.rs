@@ -1,6 +1,7 @@
 //! QuickApps manifests: what they come to, what is said about them, and what `migrate` writes.
 
 mod convert;
+mod every_field;
 mod fallback;
 mod migrate;
 mod properties;

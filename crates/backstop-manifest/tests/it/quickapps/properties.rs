@@ -23,7 +23,7 @@ fn strategy() -> impl Strategy<Value = Value> {
         )
             .prop_map(|(kind, value, case)| json!({"type": kind, "value": value, "case_sensitive": case})),
     ];
-    let kind = prop_oneof![Just("continue"), Just("retry"), Just("stop"), Just("hard_stop")];
+    let kind = prop_oneof![Just("continue"), Just("retry"), Just("ignore"), Just("stop"), Just("hard_stop")];
     (kind, trigger, prop::option::of(text()), prop::option::of(any::<bool>())).prop_map(
         |(kind, trigger, instructions, forward)| {
             json!({"type": kind, "trigger_on": trigger, "instructions": instructions, "forward_tool_error_message": forward})
@@ -38,8 +38,9 @@ fn parameter() -> impl Strategy<Value = (String, Value)> {
         Just(json!({"type": "integer", "minimum": 1})),
         prop::collection::vec(text(), 1..3).prop_map(|values| json!({"type": "string", "enum": values})),
         text().prop_map(
-            |text| json!({"type": "object", "properties": {"a": {"type": "string", "description": text}}})
+            |text| json!({"type": "object", "properties": {"a": {"type": "string", "description": text}, "b": {"type": null, "const": text}}})
         ),
+        text().prop_map(|text| json!({"type": "array", "items": {"type": "string", "descripton": text}})),
         "[ -~]{0,8}".prop_map(|text| json!({"type": null, "const": text})),
     ];
     ("[a-z]{1,6}", place, schema).prop_map(|(name, place, mut schema)| {
@@ -53,13 +54,16 @@ fn tool() -> impl Strategy<Value = Value> {
     let parameters = prop::collection::vec(parameter(), 0..4);
     let url = "http://[a-c]{1}(/[a-z ]{1,3}){0,2}(/\\{id\\})?(\\?v=[a-z&=]{0,4})?";
     let strategies = prop::option::of(prop::collection::vec(strategy(), 0..4));
-    (text(), text(), method, url, parameters, strategies).prop_map(|(name, description, method, url, parameters, strategies)| {
-        let properties: serde_json::Map<String, Value> = parameters.into_iter().collect();
-        let required: Vec<&String> = properties.keys().take(1).collect();
+    let flags = prop::option::of(any::<bool>());
+    (text(), text(), method, url, parameters, strategies, flags).prop_map(|(name, description, method, url, parameters, strategies, flag)| {
+        let mut properties: serde_json::Map<String, Value> = parameters.into_iter().collect();
+        properties.insert("id".into(), json!({"type": "string", "parameter_info": {"type": "url", "key": "id"}}));
+        let required: Vec<&String> = properties.keys().take(2).collect();
         let parameters = json!({"type": "object", "properties": properties, "required": required});
         let mut tool = json!({
             "open_ai_tool": {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}},
             "rest_api_method_info": {"method_url": url, "method_type": method},
+            "enabled": flag,
         });
         if let Some(strategies) = strategies {
             tool["fallback_configuration"] = json!({"strategies": strategies});
@@ -72,21 +76,30 @@ fn app() -> impl Strategy<Value = Value> {
     let auth = prop_oneof![
         Just(Value::Null),
         "[!-~]{1,8}".prop_map(|token| json!({"type": "bearer", "token": token})),
-        "[!-~]{1,8}".prop_map(|key| json!({"type": "api_key", "key": key, "name": "k", "location": "body"})),
+        "[!-~]{1,8}".prop_map(|text| json!({"type": "basic", "username": text, "password": text})),
+        ("[!-~]{1,8}", prop_oneof![Just("header"), Just("query"), Just("body")])
+            .prop_map(|(key, place)| json!({"type": "api_key", "key": key, "name": "k", "location": place})),
+    ];
+    let context = prop_oneof![
+        text().prop_map(|text| json!({"type": "user-defined", "content": text, "description": text})),
+        Just(json!({"type": "file", "url": "files/b/a.txt"})),
     ];
     let toolset = (text(), auth, prop::collection::vec(tool(), 0..3)).prop_map(
         |(name, auth, tools)| json!({"type": "rest-api", "name": name, "authorization": auth, "tools": tools}),
     );
-    (text(), text(), prop::collection::vec(toolset, 0..3), -1..40i32).prop_map(
-        |(model, prompt, toolsets, turns)| {
+    let (toolsets, contexts) = (prop::collection::vec(toolset, 0..3), prop::collection::vec(context, 0..3));
+    let timeout = prop_oneof![Just(json!(null)), Just(json!(0.25)), (1..3600i32).prop_map(Value::from)];
+    (text(), text(), toolsets, contexts, -1..40i32, timeout).prop_map(
+        |(model, prompt, toolsets, contexts, turns, timeout)| {
             json!({
                 "orchestrator": {
                     "deployment": {"deployment_id": model, "parameters": {"seed": 1, "user": prompt}},
                     "system_prompt": {"type": "custom", "content": prompt, "variables": {"x": model}},
                     "max_iterations": turns,
                 },
-                "contexts": [],
+                "contexts": contexts,
                 "tool_sets": toolsets,
+                "tool_defaults": {"timeout_seconds": timeout},
             })
         },
     )

@@ -1,8 +1,8 @@
 //! Everything that is said about a manifest, each with its place.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{app, load, problems, projection, rest, tool};
+use super::{app, problems, rest, tool};
 
 #[test]
 fn whatever_has_no_counterpart_is_named() {
@@ -128,101 +128,67 @@ fn a_key_in_the_body_needs_a_body() {
     insta::assert_snapshot!(problems(&text));
 }
 
-/// A manifest with every field that QuickApps documents.
-const EVERY_FIELD: &str = include_str!("every_field.json");
-
-/// The places of all keys that are fields: the names of parameters, variables and languages are up to the writer.
-fn fields(value: &Value, path: &[String], found: &mut Vec<Vec<String>>) {
-    let below = |key: &str| [path, &[key.to_owned()]].concat();
-    match value {
-        Value::Object(object) => {
-            let free = path.last().is_some_and(|last| {
-                [
-                    "properties",
-                    "variables",
-                    "override",
-                    "arguments",
-                    "media_type_substitution",
-                    "configuration",
-                ]
-                .contains(&last.as_str())
-            });
-            for (key, value) in object {
-                if !free {
-                    found.push(below(key));
-                }
-                fields(value, &below(key), found);
+#[test]
+fn fields_that_are_not_read_in_their_place_are_named() {
+    insta::assert_snapshot!(problems(
+        r#"{
+  "orchestrator": {
+    "deployment": {"deployment_id": "m", "name": "other"},
+    "system_prompt": {"type": "custom", "content": "", "template": "t", "path": "prompts/b/p"}
+  },
+  "contexts": [{"type": "user-defined", "content": "Text.", "description": "d", "url": "files/b/a.txt", "max_depth": 2}],
+  "tool_sets": [
+    {
+      "type": "rest-api", "name": "s",
+      "authorization": {"type": "bearer", "token": "t-SECRET", "name": "n", "location": "query", "scope": "x", "password": "p-SECRET"},
+      "tools": [
+        {
+          "type": "restapi-tool",
+          "open_ai_tool": {"type": "function", "function": {"name": "a", "strict": true, "parameters": {
+            "type": "object",
+            "description": "All of it.",
+            "additionalProperties": false,
+            "required": ["id", "idd"],
+            "properties": {
+              "id": {"type": "string", "descripton": "x", "minLength": 1, "parameter_info": {"type": "query", "key": "id"}},
+              "box": {"type": "object", "parameter_info": {"type": "body", "key": "box"}, "properties": {
+                "unit": {"type": null, "const": "cm"},
+                "side": {"type": "array", "items": {"type": "integer", "minimun": 1, "parameter_info": {"type": "body", "key": "side"}}}
+              }}
             }
+          }}},
+          "rest_api_method_info": {"method_url": "http://h/{shop}/a?x={id}&y={not a name}", "method_type": "post"},
+          "override": {"name": "b"}
         }
-        Value::Array(items) => {
-            items
-                .iter()
-                .enumerate()
-                .for_each(|(index, item)| fields(item, &below(&index.to_string()), found));
-        }
-        _ => {}
-    }
-}
-
-fn misspelt(value: &Value, path: &[String]) -> Value {
-    let [key, rest @ ..] = path else { return value.clone() };
-    match value {
-        Value::Object(object) => Value::Object(
-            object
-                .iter()
-                .map(|(name, value)| match (name == key, rest.is_empty()) {
-                    (true, true) => (format!("zz{name}"), value.clone()),
-                    (true, false) => (name.clone(), misspelt(value, rest)),
-                    (false, _) => (name.clone(), value.clone()),
-                })
-                .collect(),
-        ),
-        Value::Array(items) => {
-            let index: usize = key.parse().unwrap();
-            let change =
-                |(at, item): (usize, &Value)| if at == index { misspelt(item, rest) } else { item.clone() };
-            Value::Array(items.iter().enumerate().map(change).collect())
-        }
-        other => other.clone(),
-    }
+      ]
+    },
+    {"type": "dial-mcp", "dial_id": "search"}
+  ]
+}"#
+    ));
 }
 
 #[test]
-fn no_field_vanishes_without_a_word() {
-    let whole: Value = serde_json::from_str(EVERY_FIELD).unwrap();
-    // What is said about it, and what it comes to.
-    let read = |value: &Value| -> (Vec<(String, String)>, Option<String>) {
-        let (manifest, problems) = load(&value.to_string());
-        let said = problems.into_iter().map(|problem| (problem.path, problem.message)).collect();
-        (said, manifest.as_ref().map(projection))
-    };
-    let before = read(&whole);
-    let left_out: Vec<&str> =
-        before.0.iter().map(|(at, _)| at.strip_suffix(".enabled").unwrap_or(at)).collect();
-    let mut found = Vec::new();
-    fields(&whole, &[], &mut found);
-    assert!(found.len() > 150, "{}", found.len());
-    let mut silent = Vec::new();
-    for path in &found {
-        // What stands in a part that is left out as a whole goes with it.
-        let dotted = path.iter().fold(String::new(), |dotted, key| match key.parse::<usize>() {
-            Ok(index) => format!("{dotted}[{index}]"),
-            Err(_) if dotted.is_empty() => key.clone(),
-            Err(_) => format!("{dotted}.{key}"),
-        });
-        let named = left_out.iter().any(|at| {
-            dotted.strip_prefix(at).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        });
-        if !named && read(&misspelt(&whole, path)) == before {
-            silent.push(dotted);
-        }
-    }
-    // The arguments are an object and a constant is what it is, whatever the type says.
-    let function = "tool_sets[0].tools[0].open_ai_tool.function.parameters";
-    assert_eq!(silent, [format!("{function}.type"), format!("{function}.properties.fixed.type")]);
+fn words_that_quickapps_does_not_know_are_errors() {
+    let text = app(json!([
+        {"type": "rest-api", "name": "s", "authorization": {"type": "api_key", "key": "SECRET", "name": "n", "location": "cookie"}, "tools": [
+            tool("a", json!({"type": "rest-tool"})),
+            tool("b", json!({"open_ai_tool": {"type": "tool", "function": {"name": "b", "parameters": {"type": "array"}}}})),
+        ]},
+    ]));
+    insta::assert_snapshot!(problems(&text));
 }
 
 #[test]
-fn every_documented_field_is_read_or_named() {
-    insta::assert_snapshot!(problems(EVERY_FIELD));
+fn names_with_a_hash_are_those_of_an_older_quickapps() {
+    let prompt = "Call refund_1a2b or Shop_EU_refund_00ff, not order_feed or refund_12345. Again: refund_1a2b. \
+                  Then note_9c9c and x_9c9c.";
+    let text = json!({
+        "orchestrator": {"deployment": {"deployment_id": "m"}, "system_prompt": {"type": "custom", "content": prompt}},
+        "contexts": [{"type": "user-defined", "content": "Never order_0001."}],
+        "tool_sets": [{"type": "rest-api", "name": "Shop EU", "tools": [
+            tool("refund", json!({})), tool("order", json!({})), tool("note_9c9c", json!({})),
+        ]}],
+    });
+    insta::assert_snapshot!(problems(&serde_json::to_string_pretty(&text).unwrap()));
 }
