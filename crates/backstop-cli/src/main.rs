@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod input;
 mod output;
 mod person;
 mod shop;

@@ -9,16 +9,15 @@ use anstyle::{AnsiColor, Style};
 use backstop::{
     Answer, Answerer, async_trait,
     run::{Question, QuestionKind},
-    text,
 };
 
 use crate::{
     args::Approval,
-    output::{progress::Progress, stdout::plain},
+    input,
+    output::{progress::Progress, report::asked_about, stdout::plain},
 };
 
-/// Bytes of the arguments that are shown.
-const ARGUMENTS_CAP: usize = 2000;
+const BOLD: Style = AnsiColor::Yellow.on_default().bold();
 
 /// Answers with what the flags say, or asks at the terminal; without either nobody answers.
 pub(crate) struct Person {
@@ -47,7 +46,7 @@ impl Answerer for Person {
         }
         self.progress.make_room();
         write_question(question);
-        let line = read_line().await?;
+        let line = input::line_after_prompt(BOLD).await.ok().flatten()?;
         Some(match (question.kind, line.trim()) {
             (QuestionKind::Answer, answer) => Answer::Text(answer.to_owned()),
             (QuestionKind::Approval, "y" | "Y" | "yes") => Answer::Approve,
@@ -58,24 +57,12 @@ impl Answerer for Person {
 }
 
 fn write_question(question: &Question) {
-    const BOLD: Style = AnsiColor::Yellow.on_default().bold();
     const DIM: Style = Style::new().dimmed();
     let mut stderr = anstream::stderr();
-    let arguments = text::head(&plain(&question.arguments), ARGUMENTS_CAP);
-    let asked = plain(&question.text);
+    let (asked, call) = (plain(&question.text), asked_about(question));
     let how = match question.kind {
         QuestionKind::Approval => "y makes it; anything else refuses it and is told to the model",
         QuestionKind::Answer => "your answer takes the place of the tool's result",
     };
-    let _ = writeln!(stderr, "{BOLD}?{BOLD:#} {asked}\n  {} {arguments}\n  {DIM}{how}{DIM:#}", question.tool);
-    let _ = write!(stderr, "{BOLD}>{BOLD:#} ").and_then(|()| stderr.flush());
-}
-
-/// A line from stdin; `None` at its end.
-async fn read_line() -> Option<String> {
-    let read = tokio::task::spawn_blocking(|| {
-        let mut line = String::new();
-        std::io::stdin().read_line(&mut line).ok().filter(|bytes| *bytes > 0).map(|_| line)
-    });
-    read.await.ok().flatten()
+    let _ = writeln!(stderr, "{BOLD}?{BOLD:#} {asked}\n  {call}\n  {DIM}{how}{DIM:#}");
 }

@@ -1,4 +1,4 @@
-//! Test kit for Backstop: models and toolsets under a test's control, and the conformance suites that every
+//! Test kit for Backstop: models, toolsets and servers under a test's control, and the conformance suites that every
 //! implementation of a contract runs, wrappers and third parties' too.
 //!
 //! Nothing here is for production: it panics where an assertion fails.
@@ -7,6 +7,7 @@
 
 pub mod conformance;
 mod model;
+pub mod server;
 mod toolset;
 
 pub use model::{Reply, TestModel};

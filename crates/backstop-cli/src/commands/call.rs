@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backstop::{Agent, CancellationToken, Outcome, RunReport};
+use backstop::{CallState, CancellationToken, Outcome, RunReport};
 use serde_json::Value;
 
 use super::{Exit, agent, argument_or_stdin, complain, say, say_json, warn};
@@ -24,16 +24,16 @@ pub(crate) async fn run(file: &Path, tool: &str, arguments: Option<&str>, json: 
     let token = CancellationToken::new();
     let call = agent.call(tool, &arguments, Some(token.clone()));
     let report = Signals::listen().cancelling(&token, call).await.map_err(|error| Exit::error(&error))?;
-    Ok(show(&agent, &report, json))
+    Ok(show(&report, json))
 }
 
-fn show(agent: &Agent, report: &RunReport, json: bool) -> Exit {
+fn show(report: &RunReport, json: bool) -> Exit {
     let calls = report.calls();
     let call = calls.first();
     if json {
-        say_json(&call_document(agent, report, call));
+        say_json(&call_document(report, call));
     }
-    let Some(call) = call else {
+    let Some(call) = call.filter(|call| call.state == CallState::Settled) else {
         // Cancelled before the call, or it waits for a person.
         complain(&ending(report.outcome()));
         return Exit::of_outcome(report.outcome());

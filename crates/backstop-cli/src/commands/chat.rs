@@ -12,6 +12,7 @@ use backstop::{CancellationToken, Message, Observer};
 use super::{Exit, agent, run::conclude};
 use crate::{
     args::{Approval, ModelFlags, Output},
+    input,
     output::progress::{Progress, Shown},
     person::Person,
     signal::Signals,
@@ -65,17 +66,6 @@ pub(crate) async fn run(
 
 async fn read_line(terminal: bool) -> Result<Option<String>, Exit> {
     const PROMPT: Style = AnsiColor::Cyan.on_default().bold();
-    if terminal {
-        let mut stderr = anstream::stderr();
-        let _ = write!(stderr, "{PROMPT}>{PROMPT:#} ").and_then(|()| stderr.flush());
-    }
-    let read = tokio::task::spawn_blocking(|| {
-        let mut line = String::new();
-        std::io::stdin().read_line(&mut line).map(|bytes| (bytes > 0).then_some(line))
-    });
-    match read.await {
-        Ok(Ok(line)) => Ok(line.map(|line| line.trim_end().to_owned())),
-        Ok(Err(error)) => Err(Exit::usage(format!("stdin can't be read: {error}"))),
-        Err(error) => Err(Exit::failed(format!("the reader of stdin failed: {error}"))),
-    }
+    let line = if terminal { input::line_after_prompt(PROMPT).await } else { input::line().await };
+    line.map_err(|error| Exit::usage(format!("stdin can't be read: {error}")))
 }

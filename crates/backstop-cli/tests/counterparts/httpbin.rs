@@ -200,7 +200,10 @@ fn statuses_have_their_kinds(server: &Server) {
     // Without `--json` a person reads what the model would.
     let ran = manifest.ran("call", &["get", r#"{"code": 503}"#]);
     assert_eq!(ran.code, Some(1), "exit code: {ran}");
-    assert!(ran.stdout.contains("(status 503)") && ran.stdout.contains(none), "the view: {ran}");
+    assert!(
+        ran.stdout.contains(" answered 503 Service Unavailable\n") && ran.stdout.contains(none),
+        "the view: {ran}"
+    );
 }
 
 fn retries_are_made(server: &Server) {

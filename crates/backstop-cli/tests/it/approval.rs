@@ -1,11 +1,11 @@
 //! Calls that a person must allow, and the flags that answer for one.
 
+use backstop_test::server::{Reply, Server};
 use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::{
     fixture::{SHOP, shop},
-    server::{Server, json_reply},
     shell::Folder,
 };
 
@@ -20,12 +20,12 @@ fn asking() -> Folder {
 
 #[test]
 fn a_call_that_is_allowed_is_made() {
-    let server = Server::always(json_reply(201, &json!({"refunded": 5})));
+    let server = Server::start([Reply::json(201, json!({"refunded": 5}))]);
     let ended =
-        asking().backstop(&["run", "backstop.yaml", "Hello", "--yes"]).env("SHOP_URL", &server.url()).run();
+        asking().backstop(&["run", "backstop.yaml", "Hello", "--yes"]).env("SHOP_URL", &server.url).run();
     assert_eq!(ended.code, Some(0), "{ended}");
     assert_eq!(ended.stdout, "It said: {\"refunded\":5}\n");
-    assert_eq!(server.next().line, "POST /orders/A-1001/refunds");
+    assert_eq!(server.next().line(), "POST /orders/A-1001/refunds");
 }
 
 #[test]
@@ -38,11 +38,11 @@ fn a_call_that_is_refused_or_that_nobody_allows_is_not_made() {
 
 #[test]
 fn a_call_by_hand_needs_no_other_hand() {
-    let server = Server::always(json_reply(201, &json!({"refunded": 5})));
+    let server = Server::start([Reply::json(201, json!({"refunded": 5}))]);
     let arguments = r#"{"order_id":"A-1001","amount":5,"reason":"late"}"#;
     let call = asking()
         .backstop(&["call", "backstop.yaml", "refund_order", arguments])
-        .env("SHOP_URL", &server.url())
+        .env("SHOP_URL", &server.url)
         .run();
     assert_eq!(call.code, Some(0), "{call}");
 }

@@ -1,11 +1,12 @@
 //! `backstop chat` with its lines piped in.
 
+use backstop_test::server::{Reply, Server};
 use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::{
     fixture::{shop, talker},
-    server::{Reply, Server, answer, beginning, json_reply},
+    replies::{LAST_CHUNK, answer, beginning},
     shell::Folder,
 };
 
@@ -16,16 +17,16 @@ fn a_turn_sees_the_one_before() {
 - text: It is {{last_result}}.
 - text: As I said, {{last_result}}.
 ";
-    let server = Server::always(json_reply(200, &json!("sent")));
+    let server = Server::start([Reply::json(200, json!("sent"))]);
     let ended = shop(script).backstop(&["chat", "backstop.yaml"]).stdin("Where is A-1001?\nWhat?\n");
-    assert_snapshot!(ended.env("SHOP_URL", &server.url()).run());
+    assert_snapshot!(ended.env("SHOP_URL", &server.url).run());
     assert_eq!(server.lines(), ["GET /orders/A-1001"]);
 }
 
 #[test]
 fn the_whole_conversation_is_sent() {
-    let server = Server::always(answer(&["Fine,", " thanks."]));
-    let folder = Folder::new().with("backstop.yaml", talker(&server.url()) + "instructions: Be brief.\n");
+    let server = Server::start([answer(&["Fine,", " thanks."])]);
+    let folder = Folder::new().with("backstop.yaml", talker(&server.url) + "instructions: Be brief.\n");
     let ended = folder.backstop(&["chat", "backstop.yaml"]).stdin("How are you?\nReally?").run();
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "Fine, thanks.\nFine, thanks.\n"));
     server.next();
@@ -35,7 +36,7 @@ fn the_whole_conversation_is_sent() {
         {"role": "assistant", "content": "Fine, thanks."},
         {"role": "user", "content": "Really?"},
     ]);
-    assert_eq!(server.next().body["messages"], messages);
+    assert_eq!(server.next().json()["messages"], messages);
 }
 
 #[test]
@@ -61,11 +62,11 @@ fn a_line_that_is_no_text_is_told() {
 
 #[test]
 fn what_came_before_the_server_died_is_part_of_the_conversation() {
-    let server = Server::new(|request| match request.body["messages"].as_array().unwrap().len() {
-        1 => Reply::Bytes(beginning(&["I am", " about to"])),
+    let server = Server::answering(|request| match request.json()["messages"].as_array().unwrap().len() {
+        1 => beginning(&["I am", " about to"]).cut(LAST_CHUNK),
         _ => answer(&["say something."]),
     });
-    let folder = Folder::new().with("backstop.yaml", talker(&server.url()));
+    let folder = Folder::new().with("backstop.yaml", talker(&server.url));
     let ended = folder.backstop(&["chat", "backstop.yaml"]).stdin("Who are you?\nGo on.\n").run();
     assert_snapshot!(ended);
 }

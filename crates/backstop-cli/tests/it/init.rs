@@ -1,13 +1,14 @@
 //! `backstop init`: the first minute with the project.
 
+use backstop_test::server::dead_url;
 use insta::assert_snapshot;
 
-use crate::{server::Server, shell::Folder};
+use crate::shell::Folder;
 
 #[test]
 fn the_starter_checks_and_runs_without_any_key() {
     let folder = Folder::new();
-    let nobody = Server::nobody();
+    let nobody = dead_url();
     let steps: [&[&str]; 4] = [
         &["init"],
         &["check", "--strict", "backstop.yaml"],

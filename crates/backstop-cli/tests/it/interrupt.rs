@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant};
 
 use backstop::{Outcome, manifest::MapEnvironment};
+use backstop_test::server::{Reply, Server};
 use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::{
     fixture::{replay, shop, talker},
-    server::{Reply, Server, answer, beginning, json_reply},
-    shell::{Ended, Folder, Invocation},
+    replies::{LAST_CHUNK, answer, beginning},
+    shell::{Ended, Folder, Invocation, Running},
 };
 
 const BUSY: &str = "
@@ -19,12 +20,15 @@ const BUSY: &str = "
 - text: never said
 ";
 
-/// Presses Ctrl-C when `server` has `requests`, and waits for the end.
-fn interrupted(invocation: Invocation, server: &Server, requests: usize) -> Ended {
+/// Presses Ctrl-C when `server` has a request, and waits for the end.
+fn interrupted(invocation: Invocation, server: &Server) -> Ended {
     let running = invocation.start();
-    for _ in 0..requests {
-        server.next();
-    }
+    server.next();
+    ended(running)
+}
+
+/// Presses Ctrl-C, and waits for the end.
+fn ended(running: Running) -> Ended {
     let pressed = Instant::now();
     running.interrupt();
     let ended = running.wait();
@@ -34,14 +38,18 @@ fn interrupted(invocation: Invocation, server: &Server, requests: usize) -> Ende
 
 fn busy(flag: &[&str]) -> (Folder, Ended) {
     // The reading call is answered, the changing one is not.
-    let server = Server::new(|request| match request.line.as_str() {
-        "GET /orders/A-1001" => json_reply(200, &json!({"status": "sent"})),
-        _ => Reply::Hang,
+    let server = Server::answering(|request| match request.line() {
+        "GET /orders/A-1001" => Reply::json(200, json!({"status": "sent"})),
+        _ => Reply::silence(),
     });
     let folder = shop(BUSY);
     let arguments = [&["run", "backstop.yaml", "Refund it"], flag].concat();
-    let ended = interrupted(folder.backstop(&arguments).env("SHOP_URL", &server.url()), &server, 2);
-    (folder, ended)
+    let mut running = folder.backstop(&arguments).env("SHOP_URL", &server.url).start();
+    let mut lines = [server.next(), server.next()].map(|request| request.line().to_owned());
+    lines.sort();
+    assert_eq!(lines, ["GET /orders/A-1001", "POST /orders/A-1001/refunds"]);
+    running.says("✓ get_order");
+    (folder, ended(running))
 }
 
 #[test]
@@ -78,35 +86,34 @@ fn the_journal_of_a_cancelled_run_ends_with_it() {
 
 #[test]
 fn a_model_that_thinks_is_interrupted() {
-    let server = Server::always(Reply::Stall(beginning(&["I am"])));
-    let folder = Folder::new().with("backstop.yaml", talker(&server.url()));
-    let text = interrupted(folder.backstop(&["run", "backstop.yaml", "Who are you?"]), &server, 1);
-    let json = interrupted(folder.backstop(&["run", "backstop.yaml", "Who are you?", "--json"]), &server, 1);
+    let server = Server::start([beginning(&["I am"]).stall(LAST_CHUNK)]);
+    let folder = Folder::new().with("backstop.yaml", talker(&server.url));
+    let text = interrupted(folder.backstop(&["run", "backstop.yaml", "Who are you?"]), &server);
+    let json = interrupted(folder.backstop(&["run", "backstop.yaml", "Who are you?", "--json"]), &server);
     assert_snapshot!(format!("{text}\n{json}"));
 }
 
 #[test]
 fn a_call_that_hangs_is_cancelled() {
-    let server = Server::always(Reply::Hang);
+    let server = Server::start([Reply::silence()]);
     let arguments = ["call", "backstop.yaml", "get_order", r#"{"order_id":"A-1001"}"#];
     let run = |flag: &[&str]| {
-        let invocation = shop("- text: never asked\n")
-            .backstop(&[&arguments, flag].concat())
-            .env("SHOP_URL", &server.url());
-        interrupted(invocation, &server, 1)
+        let invocation =
+            shop("- text: never asked\n").backstop(&[&arguments, flag].concat()).env("SHOP_URL", &server.url);
+        interrupted(invocation, &server)
     };
     assert_snapshot!(format!("{}\n{}", run(&[]), run(&["--json"])));
 }
 
 #[test]
 fn a_wait_before_a_retry_is_interrupted() {
-    let server = Server::always(json_reply(503, &json!({"message": "restarting"})));
+    let server = Server::start([Reply::json(503, json!({"message": "restarting"}))]);
     let folder = shop(BUSY);
     let manifest = folder.read("backstop.yaml") + "fallback:\n  - retry: { backoff: 1h, max_backoff: 1h }\n";
     let manifest = manifest.replace("turns: 4", "turns: 4, wall_clock: 10h");
     let folder = folder.with("backstop.yaml", manifest);
     let mut running =
-        folder.backstop(&["run", "backstop.yaml", "Refund it"]).env("SHOP_URL", &server.url()).start();
+        folder.backstop(&["run", "backstop.yaml", "Refund it"]).env("SHOP_URL", &server.url).start();
     running.says("get_order unavailable, status 503: attempt 2");
     running.interrupt();
     assert_eq!(running.wait().code, Some(130));
@@ -114,11 +121,11 @@ fn a_wait_before_a_retry_is_interrupted() {
 
 #[test]
 fn a_turn_of_a_chat_is_interrupted_and_the_chat_goes_on() {
-    let server = Server::new(|request| match request.body["messages"].as_array().unwrap().len() {
-        1 => Reply::Hang,
+    let server = Server::answering(|request| match request.json()["messages"].as_array().unwrap().len() {
+        1 => Reply::silence(),
         _ => answer(&["Here I am."]),
     });
-    let folder = Folder::new().with("backstop.yaml", talker(&server.url()));
+    let folder = Folder::new().with("backstop.yaml", talker(&server.url));
     let invocation = folder.backstop(&["chat", "backstop.yaml"]).stdin("Who are you?\nAre you there?\n");
-    assert_snapshot!(interrupted(invocation, &server, 1));
+    assert_snapshot!(interrupted(invocation, &server));
 }

@@ -18,10 +18,14 @@ mod init;
 mod interrupt;
 mod migrate;
 mod model_server;
+#[cfg(unix)]
+mod pty;
 mod quickstart;
+mod replies;
 mod run;
 mod secrets;
-mod server;
 mod shell;
 mod streams;
+#[cfg(unix)]
+mod terminal;
 mod tools;

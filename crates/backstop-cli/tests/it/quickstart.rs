@@ -2,12 +2,10 @@
 
 use std::net::TcpListener;
 
+use backstop_test::server::Server;
 use insta::assert_snapshot;
 
-use crate::{
-    server::{Server, answer},
-    shell::Folder,
-};
+use crate::{replies::answer, shell::Folder};
 
 #[test]
 fn it_needs_nothing_and_shows_how_failures_end() {
@@ -18,13 +16,13 @@ fn it_needs_nothing_and_shows_how_failures_end() {
 
 #[test]
 fn it_takes_the_model_that_is_set() {
-    let server = Server::always(answer(&["I have no idea."]));
+    let server = Server::start([answer(&["I have no idea."])]);
     let ended = Folder::new()
         .backstop(&["quickstart", "Where is A-1002?"])
-        .env("OPENAI_BASE_URL", &format!("{}/v1", server.url()))
+        .env("OPENAI_BASE_URL", &format!("{}/v1", server.url))
         .env("OPENAI_MODEL", "mine");
     assert_snapshot!(ended.run());
-    let body = server.next().body;
+    let body = server.next().json();
     assert_eq!(body["model"], "mine");
     assert_eq!(body["messages"][1]["content"], "Where is A-1002?");
 }

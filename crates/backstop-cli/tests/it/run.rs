@@ -1,12 +1,12 @@
 //! `backstop run` with a scripted model: how each run ends, and what programs read of it.
 
 use backstop::{Outcome, manifest::MapEnvironment};
+use backstop_test::server::{Reply, Server};
 use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::{
     fixture::{replay, shop},
-    server::{Server, json_reply, whole},
     shell::Folder,
 };
 
@@ -17,7 +17,7 @@ const LOOK_UP: &str = "
 ";
 
 fn open_shop() -> Server {
-    Server::always(json_reply(200, &json!({"id": "A-1001", "status": "sent"})))
+    Server::start([Reply::json(200, json!({"id": "A-1001", "status": "sent"}))])
 }
 
 /// A shop that does not know its client, and a strategy for that.
@@ -25,14 +25,14 @@ fn locked_out() -> (Server, Folder) {
     let folder = shop(LOOK_UP);
     let manifest = folder.read("backstop.yaml")
         + "fallback:\n  - when: { kind: unauthenticated }\n    stop: { message: Call the administrator. }\n";
-    (Server::always(json_reply(401, &json!({"error": "bad token"}))), folder.with("backstop.yaml", manifest))
+    (Server::start([Reply::json(401, json!({"error": "bad token"}))]), folder.with("backstop.yaml", manifest))
 }
 
 #[test]
 fn an_answer_is_all_of_stdout() {
     let server = open_shop();
     let ended = shop(LOOK_UP).backstop(&["run", "backstop.yaml", "Where is A-1001?"]);
-    assert_snapshot!(ended.env("SHOP_URL", &server.url()).run());
+    assert_snapshot!(ended.env("SHOP_URL", &server.url).run());
     assert_eq!(server.lines(), ["GET /orders/A-1001"]);
 }
 
@@ -41,7 +41,7 @@ fn a_stopped_run_says_why() {
     let (server, folder) = locked_out();
     let run = |more: &[&str]| {
         let arguments = [&["run", "backstop.yaml", "Where is A-1001?"], more].concat();
-        folder.backstop(&arguments).env("SHOP_URL", &server.url()).run()
+        folder.backstop(&arguments).env("SHOP_URL", &server.url).run()
     };
     assert_snapshot!(format!("{}\n{}", run(&["--verbose"]), run(&["--json"])));
 }
@@ -57,7 +57,7 @@ fn a_limit_is_named() {
     let (server, folder) = (open_shop(), shop(script));
     let run = |more: &[&str]| {
         let arguments = [&["run", "backstop.yaml", "Where are they?"], more].concat();
-        folder.backstop(&arguments).env("SHOP_URL", &server.url()).run()
+        folder.backstop(&arguments).env("SHOP_URL", &server.url).run()
     };
     assert_snapshot!(run(&[]));
     assert_eq!(run(&["--json"]).json()["outcome"], json!({"type": "limit_reached", "which": "turns"}));
@@ -76,7 +76,7 @@ fn a_script_that_ends_too_early_says_so() {
     let script = "- calls: [{ tool: get_order, arguments: { order_id: A-1001 } }]\n";
     let server = open_shop();
     let ended = shop(script).backstop(&["run", "backstop.yaml", "Hello"]);
-    assert_snapshot!(ended.env("SHOP_URL", &server.url()).run());
+    assert_snapshot!(ended.env("SHOP_URL", &server.url).run());
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn the_document_has_every_call() {
 ";
     let server = open_shop();
     let ended = shop(script).backstop(&["run", "backstop.yaml", "Refund A-1001", "--json"]);
-    assert_snapshot!(ended.env("SHOP_URL", &server.url()).run());
+    assert_snapshot!(ended.env("SHOP_URL", &server.url).run());
     assert_eq!(server.lines(), ["GET /orders/A-1001"]);
 }
 
@@ -100,7 +100,7 @@ fn the_journal_replays_to_the_same_outcome() {
     let (server, folder) = locked_out();
     let run = |flag: &str| {
         let arguments = ["run", "backstop.yaml", "Where is A-1001?", flag];
-        folder.backstop(&arguments).env("SHOP_URL", &server.url()).run()
+        folder.backstop(&arguments).env("SHOP_URL", &server.url).run()
     };
     let ended = run("--events");
     assert_snapshot!(ended);
@@ -157,24 +157,28 @@ fn a_question_to_a_person_ends_the_run() {
     let folder = shop(LOOK_UP);
     let manifest = folder.read("backstop.yaml")
         + "fallback:\n  - ask_human: { question: 'May the order be taken as lost?' }\n";
-    let server = Server::always(json_reply(404, &json!({"message": "no such order"})));
+    let server = Server::start([Reply::json(404, json!({"message": "no such order"}))]);
     let folder = folder.with("backstop.yaml", manifest);
-    let text = folder.backstop(&["run", "backstop.yaml", "Hello"]).env("SHOP_URL", &server.url()).run();
+    let text = folder.backstop(&["run", "backstop.yaml", "Hello"]).env("SHOP_URL", &server.url).run();
     let json =
-        folder.backstop(&["run", "backstop.yaml", "Hello", "--json"]).env("SHOP_URL", &server.url()).run();
+        folder.backstop(&["run", "backstop.yaml", "Hello", "--json"]).env("SHOP_URL", &server.url).run();
     assert_snapshot!(format!("{text}\n{json}"));
 }
 
 #[test]
 fn control_characters_of_a_service_are_no_part_of_the_progress() {
-    let server = Server::always(whole(500, "text/plain", "\x1b[2Jboom\x07\r\n\x1b]0;owned\x07"));
+    let server = Server::start([Reply::new(
+        500,
+        &[("content-type", "text/plain")],
+        "\x1b[2Jboom\x07\r\n\x1b]0;owned\x07",
+    )]);
     let script = "
 - calls: [{ tool: \"get_\\e[31morder\", arguments: { order_id: \"\\e[31mA-1001\" } }]
 - calls: [{ tool: list_refunds, arguments: { order_id: A-1001 } }]
 - text: Done.
 ";
     let ended = shop(script).backstop(&["run", "backstop.yaml", "Hello", "--verbose"]);
-    let ended = ended.env("SHOP_URL", &server.url()).run();
+    let ended = ended.env("SHOP_URL", &server.url).run();
     assert!(!ended.stderr.contains(['\x1b', '\x07', '\r']), "{:?}", ended.stderr);
     assert_snapshot!(ended);
 }

@@ -1,9 +1,10 @@
 //! Keys and tokens are in nothing that is printed, whoever echoes them.
 
+use backstop_test::server::{Reply, Server};
 use serde_json::json;
 
 use crate::{
-    server::{Reply, Server, answer, calls, json_reply},
+    replies::{answer, calls},
     shell::{Ended, Folder},
 };
 
@@ -23,25 +24,26 @@ const FORMS: [&str; 8] = [
 
 /// A server that is model and shop, and says the caller's key wherever it says anything.
 fn echoing() -> Server {
-    Server::new(|request| {
+    Server::answering(|request| {
         let authorization = request.header("authorization").unwrap_or_default().to_owned();
         let key = authorization.trim_start_matches("Bearer ").to_owned();
         let said = format!("{key} {}", FORMS.join(" "));
-        match request.line.split_once('?').map_or(request.line.as_str(), |(line, _)| line) {
-            "GET /orders/A-1001" => json_reply(200, &json!({"token": said, said.clone(): [said]})),
-            "GET /orders/A-1002" => json_reply(400, &json!({"message": format!("bad token {said}")})),
-            "GET /orders/A-1003" => json_reply(500, &json!({"debug": {"headers": said}})),
-            "GET /orders/A-1004" => Reply::Close,
-            line if line.starts_with("POST /v1/") => match request.body["messages"].as_array().unwrap().len()
-            {
-                1 => calls("get_order", &json!({"order_id": "A-1001"})),
-                3 => calls("get_order", &json!({"order_id": "A-1002"})),
-                5 => calls("get_order", &json!({"order_id": "A-1003"})),
-                7 => calls("get_order", &json!({"order_id": "A-1004"})),
-                _ => answer(&["Your keys are ", &said, "."]),
-            },
+        match request.line().split_once('?').map_or(request.line(), |(line, _)| line) {
+            "GET /orders/A-1001" => Reply::json(200, json!({"token": said, said.clone(): [said]})),
+            "GET /orders/A-1002" => Reply::json(400, json!({"message": format!("bad token {said}")})),
+            "GET /orders/A-1003" => Reply::json(500, json!({"debug": {"headers": said}})),
+            "GET /orders/A-1004" => Reply::hang_up(),
+            line if line.starts_with("POST /v1/") => {
+                match request.json()["messages"].as_array().unwrap().len() {
+                    1 => calls("get_order", &json!({"order_id": "A-1001"})),
+                    3 => calls("get_order", &json!({"order_id": "A-1002"})),
+                    5 => calls("get_order", &json!({"order_id": "A-1003"})),
+                    7 => calls("get_order", &json!({"order_id": "A-1004"})),
+                    _ => answer(&["Your keys are ", &said, "."]),
+                }
+            }
             line if line.starts_with("POST /refusing/") => {
-                json_reply(401, &json!({"error": {"message": format!("Incorrect API key provided: {said}")}}))
+                Reply::json(401, json!({"error": {"message": format!("Incorrect API key provided: {said}")}}))
             }
             line => panic!("{line}"),
         }
@@ -49,7 +51,7 @@ fn echoing() -> Server {
 }
 
 fn manifest(server: &Server, path: &str) -> String {
-    let url = server.url();
+    let url = &server.url;
     format!(
         "version: 1
 name: talker
@@ -91,7 +93,7 @@ fn run(path: &str, arguments: &[&str], stdin: &str, code: i32) -> Ended {
     let ended = invocation.env("BACKSTOP_LOG", "debug").env("BACKSTOP_LOG_FORMAT", "json").run();
     assert_eq!(ended.code, Some(code), "{ended}");
     let sent = server.next();
-    assert!(sent.headers.iter().any(|(_, value)| value.ends_with(KEY) || value.ends_with(TOKEN)), "{sent:?}");
+    assert!(sent.head.lines().any(|line| line.ends_with(KEY) || line.ends_with(TOKEN)), "{sent:?}");
     assert!(ended.stderr.contains("\"level\":"), "there is a log:\n{ended}");
     check(&ended);
     ended
@@ -137,12 +139,12 @@ fn a_chat_has_none() {
 
 #[test]
 fn a_key_for_a_manifest_without_one_is_kept_too() {
-    let server = Server::new(|request| {
+    let server = Server::answering(|request| {
         let said = request.header("authorization").unwrap_or_default();
-        json_reply(401, &json!({"error": {"message": format!("Incorrect API key provided: {said}")}}))
+        Reply::json(401, json!({"error": {"message": format!("Incorrect API key provided: {said}")}}))
     });
     let folder = crate::fixture::shop("- text: never said\n");
-    let base_url = format!("{}/v1", server.url());
+    let base_url = format!("{}/v1", server.url);
     let arguments = ["run", "backstop.yaml", "Hello", "--model", "m", "--base-url", &base_url];
     let ended = folder.backstop(&arguments).env("OPENAI_API_KEY", KEY).env("BACKSTOP_LOG", "debug").run();
     assert!(server.next().header("authorization").unwrap().ends_with(KEY));
@@ -152,12 +154,12 @@ fn a_key_for_a_manifest_without_one_is_kept_too() {
 
 #[test]
 fn a_password_in_the_address_is_kept_too() {
-    let server = Server::new(|request| {
+    let server = Server::answering(|request| {
         let said = request.header("authorization").unwrap_or_default();
-        json_reply(401, &json!({"error": {"message": format!("bad password hunter2-hunter2 {said}")}}))
+        Reply::json(401, json!({"error": {"message": format!("bad password hunter2-hunter2 {said}")}}))
     });
     let folder = crate::fixture::shop("- text: never said\n");
-    let base_url = server.url().replace("http://", "http://me:hunter2-hunter2@");
+    let base_url = server.url.replace("http://", "http://me:hunter2-hunter2@");
     let arguments = ["run", "backstop.yaml", "Hello", "--model", "m", "--base-url", &base_url];
     for flag in ["--verbose", "--json", "--events"] {
         let arguments = [&arguments[..], &[flag]].concat();

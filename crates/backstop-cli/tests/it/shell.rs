@@ -21,7 +21,8 @@ use tempfile::TempDir;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// A folder of its own, in which commands run.
+/// A folder of its own, in which commands run. It is there as long as one of its clones is.
+#[derive(Clone)]
 pub(crate) struct Folder(Arc<TempDir>);
 
 impl Folder {
@@ -195,7 +196,7 @@ impl Drop for Running {
     }
 }
 
-/// A command that ended. Shown with everything that differs from run to run made the same.
+/// A command that ended. It is shown as [`made_the_same`].
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
     shown: String,
@@ -221,21 +222,6 @@ impl Ended {
 
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        static FILTERS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
-            let filters = [
-                (r"error reference: [0-9a-f]{8}", "error reference: 1a2b3c4d"),
-                (r#""reference": "[0-9a-f]{8}""#, r#""reference": "1a2b3c4d""#),
-                (r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "RUN"),
-                // The ports that the system gives out.
-                (r"127\.0\.0\.1:[3-6][0-9]{4}", "127.0.0.1:PORT"),
-                (r"\b[0-9]+ ms\b", "N ms"),
-                (r"in [0-9.]+ (milliseconds|seconds?)", "in TIME"),
-                (r#""(at|seed|elapsed_ms|wait_ms)": ?[0-9]+"#, r#""$1": 0"#),
-                // Clap leaves spaces where a line has no help.
-                (r"(?m)[ \t]+$", ""),
-            ];
-            filters.map(|(pattern, by)| (Regex::new(pattern).unwrap(), by)).into()
-        });
         let code = self.code.map_or("none".into(), |code| code.to_string());
         let mut text = format!("$ {}\nexit code: {code}\n", self.shown);
         for (name, content) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
@@ -244,9 +230,30 @@ impl fmt::Display for Ended {
                 text += &format!("----- {name} -----\n{content}{end}");
             }
         }
-        for (pattern, by) in FILTERS.iter() {
-            text = pattern.replace_all(&text, *by).into_owned();
-        }
-        f.write_str(&text)
+        f.write_str(&made_the_same(text))
     }
+}
+
+/// A text with everything that differs from run to run made the same.
+pub(crate) fn made_the_same(mut text: String) -> String {
+    static FILTERS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+        let filters = [
+            (r"error reference: [0-9a-f]{8}", "error reference: 1a2b3c4d"),
+            (r#""reference": "[0-9a-f]{8}""#, r#""reference": "1a2b3c4d""#),
+            (r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "RUN"),
+            // The ports that the system gives out.
+            (r"127\.0\.0\.1:[3-6][0-9]{4}", "127.0.0.1:PORT"),
+            (r"\b[0-9]+ ms\b", "N ms"),
+            (r"in [0-9.]+ (milliseconds|seconds?)", "in TIME"),
+            (r#""(at|seed|elapsed_ms|wait_ms)": ?[0-9]+"#, r#""$1": 0"#),
+            // Clap leaves spaces where a line has no help.
+            (r"(?m)[ \t]+$", ""),
+        ];
+        filters.map(|(pattern, by)| (Regex::new(pattern).unwrap(), by)).into()
+    });
+
+    for (pattern, by) in FILTERS.iter() {
+        text = pattern.replace_all(&text, *by).into_owned();
+    }
+    text
 }

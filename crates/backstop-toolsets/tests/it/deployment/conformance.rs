@@ -3,12 +3,10 @@
 mod openai {
     use async_trait::async_trait;
     use backstop_core::{DeltaSink, Model, ModelError, ModelReply, ModelRequest};
+    use backstop_test::server::{Reply, Server};
     use backstop_toolsets::deployment::OpenAiModel;
 
-    use super::super::{
-        model,
-        server::{Reply, Server},
-    };
+    use super::super::{choice, model};
 
     /// A model together with its server.
     struct Served(OpenAiModel, Server);
@@ -30,9 +28,7 @@ mod openai {
     }
 
     async fn whole() -> Served {
-        let server =
-            Server::start([Reply::message(r#"{"role":"assistant","content":"Good morning."}"#, "\"stop\"")])
-                .await;
+        let server = Server::start([choice(r#"{"role":"assistant","content":"Good morning."}"#, "\"stop\"")]);
         Served(model(&server.url), server)
     }
 
@@ -42,7 +38,7 @@ mod openai {
             "data: {\"choices\":[{\"delta\":{\"content\":\"morning.\"},\"finish_reason\":\"stop\"}]}\n\n",
             "data: [DONE]\n\n",
         ];
-        let server = Server::start([Reply::events(&events)]).await;
+        let server = Server::start([Reply::events(events)]);
         Served(model(&server.url), server)
     }
 

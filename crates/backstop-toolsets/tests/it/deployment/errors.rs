@@ -3,12 +3,9 @@
 use std::time::Duration;
 
 use backstop_core::ModelErrorKind;
-use tokio::{io::AsyncWriteExt, net::TcpListener, task::JoinSet};
+use backstop_test::server::{Reply, Server, dead_url};
 
-use super::{
-    ask, ask_streamed, model,
-    server::{Reply, Server, dead_url},
-};
+use super::{ask, ask_streamed, choice, model};
 
 const BODIES: [(&str, &str); 14] = [
     ("no body", ""),
@@ -47,10 +44,10 @@ async fn status_and_body_decide_the_kind() {
     let cases = STATUSES.iter().flat_map(|status| BODIES.map(|(name, body)| (*status, name, body)));
     let replies = cases.clone().flat_map(|(status, _, body)| {
         let body = if status == 204 { "" } else { body };
-        let reply = Reply::json(&format!("{status} X"), body);
+        let reply = Reply::json(format!("{status} X"), body);
         [reply.clone(), reply]
     });
-    let server = Server::start(replies).await;
+    let server = Server::start(replies);
     let (model, place) = (model(&server.url), server.url.trim_start_matches("http://").to_owned());
     let mut table = String::new();
     for (status, name, _) in cases {
@@ -73,7 +70,7 @@ async fn the_wait_that_a_server_asks_for_is_kept() {
         ("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT", Some(Duration::ZERO)),
         ("retry-after", "soon", None),
     ] {
-        let server = Server::start([Reply::new("429 Too Many Requests", &[(name, value)], "")]).await;
+        let server = Server::start([Reply::new("429 Too Many Requests", &[(name, value)], "")]);
         let error = ask(&model(&server.url)).await.unwrap_err();
         assert_eq!(
             (error.kind(), error.retry_after()),
@@ -88,19 +85,19 @@ async fn an_error_body_is_read_to_its_cap_only() {
     let long = format!(r#"{{"error":{{"message":"{}"}}}}"#, "x".repeat(200_000));
     let plain = "busy ".repeat(40_000);
     for (body, said) in [(long, false), (plain, true)] {
-        let server = Server::start([Reply::new("503 Service Unavailable", &[], body)]).await;
+        let server = Server::start([Reply::new("503 Service Unavailable", &[], body)]);
         let error = ask(&model(&server.url)).await.unwrap_err();
         assert_eq!((error.kind(), error.words().is_some()), (ModelErrorKind::Unavailable, said));
         assert!(error.to_string().len() < 3000);
     }
-    let server = Server::start([Reply::json("503 X", r#"{"error":{"message":"m"}}"#).cut(5)]).await;
+    let server = Server::start([Reply::json("503 X", r#"{"error":{"message":"m"}}"#).cut(5)]);
     assert_eq!(ask(&model(&server.url)).await.unwrap_err().kind(), ModelErrorKind::Unavailable);
 }
 
 #[tokio::test]
 async fn the_request_id_and_the_developers_words_are_for_the_operator() {
     let body = r#"{"error":{"message":"upstream died","display_message":"try later"}}"#;
-    let server = Server::start([Reply::new("500 X", &[("x-request-id", "req_1")], body)]).await;
+    let server = Server::start([Reply::new("500 X", &[("x-request-id", "req_1")], body)]);
     let error = ask(&model(&server.url)).await.unwrap_err();
     assert_eq!(error.to_string(), "the model server failed: try later (status 500)");
     assert!(error.detail().ends_with(" answered 500, request `req_1`: upstream died"), "{}", error.detail());
@@ -108,7 +105,7 @@ async fn the_request_id_and_the_developers_words_are_for_the_operator() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_unavailable() {
-    for url in [dead_url().await, "http://no-such-host.invalid".into()] {
+    for url in [dead_url(), "http://no-such-host.invalid".into()] {
         let error = ask(&model(&url)).await.unwrap_err();
         assert_eq!(error.kind(), ModelErrorKind::Unavailable, "{error}");
         assert!(!error.causes().is_empty());
@@ -119,22 +116,15 @@ async fn a_server_that_is_not_there_is_unavailable() {
 
 #[tokio::test]
 async fn a_server_that_does_not_speak_tls_is_unavailable() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("https://{}", listener.local_addr().unwrap());
-    let mut running = JoinSet::new();
-    running.spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
-        }
-    });
-    let error = ask(&model(&url)).await.unwrap_err();
+    let server = Server::greeting("HTTP/1.1 400 Bad Request\r\n\r\n");
+    let error = ask(&model(&server.url.replace("http:", "https:"))).await.unwrap_err();
     assert_eq!(error.kind(), ModelErrorKind::Unavailable, "{error:?}");
 }
 
 #[tokio::test]
 async fn a_connection_that_breaks_is_an_upstream_failure() {
-    for reply in [Reply::hang_up(), Reply::message("{\"content\":\"a\"}", "\"stop\"").cut(5)] {
-        let server = Server::start([reply]).await;
+    for reply in [Reply::hang_up(), choice("{\"content\":\"a\"}", "\"stop\"").cut(5)] {
+        let server = Server::start([reply]);
         let error = ask(&model(&server.url)).await.unwrap_err();
         assert_eq!(error.kind(), ModelErrorKind::UpstreamFailure, "{error:?}");
         assert!(!error.causes().is_empty());

@@ -8,7 +8,6 @@ mod schema_properties;
 mod schema_requests;
 mod schemas;
 mod secrets;
-mod server;
 mod streams;
 mod strict;
 
@@ -20,6 +19,7 @@ use std::{
 use backstop_core::{
     Catalog, Delta, DeltaSink, Message, Model, ModelError, ModelReply, ModelRequest, Transcript,
 };
+use backstop_test::server::Reply;
 use backstop_toolsets::{
     client::http_client,
     deployment::{OpenAiConfig, OpenAiModel},
@@ -31,6 +31,12 @@ fn config(url: &str) -> OpenAiConfig {
 
 fn model(url: &str) -> OpenAiModel {
     OpenAiModel::new(config(url)).unwrap()
+}
+
+/// A reply whose one choice has this message, both in JSON.
+fn choice(message: &str, finish: &str) -> Reply {
+    let body = format!(r#"{{"choices":[{{"index":0,"message":{message},"finish_reason":{finish}}}]}}"#);
+    Reply::json("200 OK", body)
 }
 
 async fn ask(model: &dyn Model) -> Result<ModelReply, ModelError> {

@@ -3,16 +3,14 @@
 use std::time::Duration;
 
 use backstop_core::{FinishReason, ModelErrorKind, ModelReply, ToolCall, Usage};
+use backstop_test::server::{Reply, Server};
 use serde_json::{Value, json};
 
-use super::{
-    ask, ask_streamed, ask_within, config, model,
-    server::{Reply, Server},
-};
+use super::{ask, ask_streamed, ask_within, choice, config, model};
 
 /// The reply that this message gives, as the last of a choice with this finish reason in JSON.
 async fn reply(message: &str, finish: &str) -> ModelReply {
-    let server = Server::start([Reply::message(message, finish)]).await;
+    let server = Server::start([choice(message, finish)]);
     ask(&model(&server.url)).await.unwrap()
 }
 
@@ -25,7 +23,7 @@ async fn a_whole_reply_is_read_with_its_usage_and_unknown_fields() {
          "reasoning_content":"hm","custom_content":{"state":{"n":1}}}}],
         "usage":{"prompt_tokens":10,"completion_tokens":20,"total_tokens":30,"prompt_tokens_details":{"cached_tokens":4,"audio_tokens":0},
          "completion_tokens_details":{"reasoning_tokens":5}}}"#;
-    let server = Server::start([Reply::json("200 OK", body)]).await;
+    let server = Server::start([Reply::json("200 OK", body)]);
     let extra = json!({"reasoning_content": "hm", "custom_content": {"state": {"n": 1}}});
     assert_eq!(
         ask(&model(&server.url)).await.unwrap(),
@@ -83,7 +81,7 @@ async fn a_call_is_returned_whatever_the_finish_reason_is() {
         assert_eq!((reply.finish, reply.calls.len()), (expected, 1), "{finish}");
     }
     let absent = format!(r#"{{"choices":[{{"message":{CALL}}}]}}"#);
-    let server = Server::start([Reply::json("200 OK", &absent)]).await;
+    let server = Server::start([Reply::json("200 OK", &absent)]);
     assert_eq!(ask(&model(&server.url)).await.unwrap().finish, Stop);
 
     let done = reply(r#"{"content":"done","tool_calls":[]}"#, "\"tool_calls\"").await;
@@ -139,7 +137,7 @@ async fn what_is_no_reply_is_malformed() {
         "{\"choices\":[{\"message\":{\"content\":\"\u{0}\"}}]}",
     ];
     for body in cases {
-        let server = Server::start([Reply::json("200 OK", body)]).await;
+        let server = Server::start([Reply::json("200 OK", body)]);
         let error = ask(&model(&server.url)).await.unwrap_err();
         assert_eq!(error.kind(), ModelErrorKind::MalformedReply, "{body}");
         assert!(!error.to_string().contains("login"), "{error}");
@@ -166,19 +164,19 @@ async fn an_error_in_a_good_reply_is_an_error() {
         (r#"{"choices":[{"message":{"content":"x"},"finish_reason":"error"}]}"#, UpstreamFailure, None),
     ];
     for (body, kind, words) in cases {
-        let server = Server::start([Reply::json("200 OK", body)]).await;
+        let server = Server::start([Reply::json("200 OK", body)]);
         let error = ask(&model(&server.url)).await.unwrap_err();
         assert_eq!((error.kind(), error.words()), (kind, words), "{body}");
     }
     let fine = r#"{"choices":[{"message":{"content":"x"}}],"error":null}"#;
-    let server = Server::start([Reply::json("200 OK", fine)]).await;
+    let server = Server::start([Reply::json("200 OK", fine)]);
     assert_eq!(ask(&model(&server.url)).await, Ok(ModelReply::text("x")));
 }
 
 #[tokio::test]
 async fn a_reply_larger_than_the_cap_is_refused() {
-    let long = Reply::message(&json!({"content": "x".repeat(300_000)}).to_string(), "\"stop\"");
-    let server = Server::start([long]).await;
+    let long = choice(&json!({"content": "x".repeat(300_000)}).to_string(), "\"stop\"");
+    let server = Server::start([long]);
     let small =
         backstop_toolsets::deployment::OpenAiModel::new(config(&server.url).max_reply(200_000)).unwrap();
     let error = ask(&small).await.unwrap_err();
@@ -189,7 +187,7 @@ async fn a_reply_larger_than_the_cap_is_refused() {
 
 #[tokio::test]
 async fn a_listener_hears_a_reply_that_the_server_did_not_stream() {
-    let server = Server::start([Reply::message(CALL, "\"tool_calls\"")]).await;
+    let server = Server::start([choice(CALL, "\"tool_calls\"")]);
     let (reply, heard) = ask_streamed(&model(&server.url)).await;
     assert_eq!(reply.unwrap().calls.len(), 1);
     assert_eq!(heard, ["call add"]);
@@ -197,8 +195,8 @@ async fn a_listener_hears_a_reply_that_the_server_did_not_stream() {
 
 #[tokio::test]
 async fn silence_is_a_timeout() {
-    for silence in [Reply::silence(), Reply::message(CALL, "null").stall(10)] {
-        let server = Server::start([silence]).await;
+    for silence in [Reply::silence(), choice(CALL, "null").stall(10)] {
+        let server = Server::start([silence]);
         let error = ask_within(&model(&server.url), None, Duration::from_millis(100)).await.unwrap_err();
         assert_eq!(error.kind(), ModelErrorKind::Timeout);
         assert!(error.detail().ends_with("did not answer within 100 milliseconds"), "{error}");

@@ -9,13 +9,11 @@ use backstop_core::{
     message::{PastCall, ResultContent},
     run::Started,
 };
+use backstop_test::server::{Reply, Server};
 use backstop_toolsets::deployment::OpenAiModel;
 use serde_json::{Map, Value, json};
 
-use super::{
-    Heard, config, model,
-    server::{Reply, Server},
-};
+use super::{Heard, choice, config, model};
 
 fn tools() -> Catalog {
     let add = json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "array"}}, "required": ["a"]});
@@ -65,7 +63,7 @@ fn conversation() -> Vec<Message> {
 }
 
 fn good() -> Reply {
-    Reply::message("{\"content\":\"ok\"}", "\"stop\"")
+    choice("{\"content\":\"ok\"}", "\"stop\"")
 }
 
 async fn send(model: &dyn Model, messages: Vec<Message>, tools: &Catalog, listen: bool) -> ModelReply {
@@ -76,7 +74,7 @@ async fn send(model: &dyn Model, messages: Vec<Message>, tools: &Catalog, listen
 
 #[tokio::test]
 async fn a_whole_conversation_with_tools() {
-    let server = Server::start([good()]).await;
+    let server = Server::start([good()]);
     let config =
         config(&server.url).temperature(0.25).max_tokens(100).extra("seed", 7).extra("tool_choice", "auto");
     send(&OpenAiModel::new(config).unwrap(), conversation(), &tools(), true).await;
@@ -90,7 +88,7 @@ async fn a_whole_conversation_with_tools() {
 
 #[tokio::test]
 async fn the_smallest_request() {
-    let server = Server::start([good()]).await;
+    let server = Server::start([good()]);
     send(&model(&server.url), vec![Message::user("Hello")], &Catalog::default(), false).await;
     let seen = &server.seen()[0];
     assert_eq!(seen.body, r#"{"model":"test-model","messages":[{"role":"user","content":"Hello"}]}"#);
@@ -106,7 +104,7 @@ async fn an_address_takes_its_path_and_query_along() {
         ("", "/chat/completions"),
         ("/deployments/gpt%204?api-version=1#part", "/deployments/gpt%204/chat/completions?api-version=1"),
     ] {
-        let server = Server::start([good()]).await;
+        let server = Server::start([good()]);
         let mut config = config(&server.url);
         config.base_url = format!("{}{base}", server.url).parse().unwrap();
         send(&OpenAiModel::new(config).unwrap(), vec![Message::user("a")], &Catalog::default(), false).await;
@@ -117,7 +115,7 @@ async fn an_address_takes_its_path_and_query_along() {
 #[tokio::test]
 async fn a_later_turn_repeats_the_bytes_of_the_turns_before() {
     let call = r#"{"content":null,"custom":"x","tool_calls":[{"id":"c1","type":"function","function":{"name":"add","arguments":"{\"a\":  1}"}}]}"#;
-    let server = Server::start([Reply::message(call, "\"tool_calls\""), good()]).await;
+    let server = Server::start([choice(call, "\"tool_calls\""), good()]);
     let model = model(&server.url);
     let started = Started { run: RunId::new("r"), seed: 1, input: Arc::new(vec![Message::user("u")]) };
     let now = Timestamp::from_millis(0);
@@ -161,7 +159,7 @@ async fn what_came_with_a_reply_goes_back_with_it() {
         "role": "assistant", "content": "a", "reasoning_content": "r",
         "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "clock", "arguments": "{}"}, "signature": "s"}],
     });
-    let server = Server::start([Reply::message(&message.to_string(), "\"tool_calls\"")]).await;
+    let server = Server::start([choice(&message.to_string(), "\"tool_calls\"")]);
     let model = model(&server.url);
     let reply = send(&model, vec![Message::user("u")], &Catalog::default(), false).await;
     assert_eq!(reply.calls, [ToolCall::new("c1", "clock", "{}")]);

@@ -11,13 +11,13 @@ use backstop_core::{
     catalog::CatalogSource,
     message::{PastCall, ResultContent},
 };
+use backstop_test::server::Server;
 use backstop_toolsets::deployment::{OpenAiModel, SchemaProfile};
 use serde_json::{Value, json};
 
 use super::{
-    config,
+    choice, config,
     schemas::{PROFILES, recursive, six},
-    server::{Reply, Server},
     strict::{accepted, each, like_gemini, like_llama_cpp, like_openai},
 };
 
@@ -29,7 +29,7 @@ fn catalog(tools: Vec<(&str, Value)>) -> Catalog {
 }
 
 async fn sent(profile: SchemaProfile, messages: Vec<Message>, tools: &Catalog) -> Value {
-    let server = Server::start([Reply::message("{\"content\":\"ok\"}", "\"stop\"")]).await;
+    let server = Server::start([choice("{\"content\":\"ok\"}", "\"stop\"")]);
     let model = OpenAiModel::new(config(&server.url).profile(profile)).unwrap();
     let transcript = Transcript::new(Arc::new(messages));
     model.respond(ModelRequest::new(&transcript, tools, Duration::from_secs(20)), None).await.unwrap();
@@ -217,7 +217,7 @@ async fn a_message_with_calls_and_no_text_has_the_content_that_the_server_takes(
 async fn two_models_of_different_profiles_share_tools_and_a_conversation() {
     let tools = catalog(six());
     let transcript = Transcript::new(Arc::new(vec![Message::user("a")]));
-    let server = Server::start([Reply::message("{\"content\":\"ok\"}", "\"stop\"")]).await;
+    let server = Server::start([choice("{\"content\":\"ok\"}", "\"stop\"")]);
     for profile in [SchemaProfile::openai(), SchemaProfile::gemini(), SchemaProfile::openai()] {
         let model = OpenAiModel::new(config(&server.url).profile(profile)).unwrap();
         model.respond(ModelRequest::new(&transcript, &tools, Duration::from_secs(20)), None).await.unwrap();

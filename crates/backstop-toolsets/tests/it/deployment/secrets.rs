@@ -1,12 +1,10 @@
 //! C38: no key is in any text of a failure.
 
 use backstop_core::ModelError;
+use backstop_test::server::{Reply, Server, dead_url};
 use backstop_toolsets::deployment::{OpenAiConfig, OpenAiModel};
 
-use super::{
-    ask, ask_streamed, config,
-    server::{Reply, Server, dead_url},
-};
+use super::{ask, ask_streamed, choice, config};
 
 const KEY: &str = "sk-very-secret-1";
 const HEADER: &str = "header-secret-2";
@@ -38,21 +36,21 @@ async fn no_key_is_in_any_text_of_a_failure() {
         Reply::json("401 Unauthorized", &body),
         Reply::json("200 OK", &body),
         Reply::new("500 Internal Server Error", &[("x-request-id", KEY)], &echo),
-        Reply::events(&[&event]),
-        Reply::events(&["data: {"]),
+        Reply::events([&event]),
+        Reply::events(["data: {"]),
         Reply::hang_up(),
-        Reply::message("{}", "null").cut(4),
-        Reply::message("7", "null"),
+        choice("{}", "null").cut(4),
+        choice("7", "null"),
     ];
     for reply in replies {
-        let server = Server::start([reply]).await;
+        let server = Server::start([reply]);
         let model = OpenAiModel::new(guarded(&server.url)).unwrap();
         assert_clean(&ask(&model).await.unwrap_err());
         assert_clean(&ask_streamed(&model).await.0.unwrap_err());
         let shown = format!("{model:?}");
         assert!(!shown.contains("secret"), "{shown}");
     }
-    for url in [dead_url().await, "http://no-such-host.invalid".into()] {
+    for url in [dead_url(), "http://no-such-host.invalid".into()] {
         let error = ask(&OpenAiModel::new(guarded(&url)).unwrap()).await.unwrap_err();
         assert_clean(&error);
         assert!(!error.to_string().contains('?'), "{error}");
@@ -61,7 +59,7 @@ async fn no_key_is_in_any_text_of_a_failure() {
 
 #[tokio::test]
 async fn keys_are_sent_where_they_belong_and_nowhere_else() {
-    let server = Server::start([Reply::message("{\"content\":\"a\"}", "\"stop\"")]).await;
+    let server = Server::start([choice("{\"content\":\"a\"}", "\"stop\"")]);
     ask(&OpenAiModel::new(guarded(&server.url)).unwrap()).await.unwrap();
     let seen = &server.seen()[0];
     let line = format!("POST /v1/chat/completions?key={QUERY}&api-version=2026-01-01 HTTP/1.1");
@@ -73,7 +71,7 @@ async fn keys_are_sent_where_they_belong_and_nowhere_else() {
 
 #[tokio::test]
 async fn without_a_key_the_credentials_of_the_address_are_sent() {
-    let server = Server::start([Reply::message("{\"content\":\"a\"}", "\"stop\"")]).await;
+    let server = Server::start([choice("{\"content\":\"a\"}", "\"stop\"")]);
     let mut config = config(&server.url);
     config.base_url.set_username("us%20er").unwrap();
     config.base_url.set_password(Some("p:w")).unwrap();

@@ -3,12 +3,10 @@
 use std::time::Duration;
 
 use backstop_core::{ModelErrorKind, ModelReply, ToolCall};
+use backstop_test::server::{Reply, Server};
 use backstop_toolsets::deployment::OpenAiModel;
 
-use super::{
-    Heard, ask, ask_streamed, ask_within, config, model,
-    server::{Reply, Server},
-};
+use super::{Heard, ask, ask_streamed, ask_within, choice, config, model};
 
 const HELLO: &str =
     "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Hello\"}}]}\n\n";
@@ -18,7 +16,7 @@ const DONE: &str = "data: [DONE]\n\n";
 
 #[tokio::test]
 async fn a_stream_is_shown_while_it_comes_and_returned_whole() {
-    let server = Server::start([Reply::events(&[HELLO, CALL, STOP, DONE])]).await;
+    let server = Server::start([Reply::events([HELLO, CALL, STOP, DONE])]);
     let (reply, heard) = ask_streamed(&model(&server.url)).await;
     assert_eq!(heard, ["text Hello", "call wipe"]);
     assert_eq!(
@@ -33,7 +31,7 @@ async fn a_stream_is_shown_while_it_comes_and_returned_whole() {
 
 #[tokio::test]
 async fn the_next_turn_uses_the_same_connection() {
-    let server = Server::start([Reply::events(&[HELLO, STOP, DONE])]).await;
+    let server = Server::start([Reply::events([HELLO, STOP, DONE])]);
     let model = model(&server.url);
     for _ in 0..3 {
         ask_streamed(&model).await.0.unwrap();
@@ -43,15 +41,15 @@ async fn the_next_turn_uses_the_same_connection() {
 
 #[tokio::test]
 async fn a_stream_that_breaks_off_keeps_what_was_said_and_returns_no_call() {
-    let whole = Reply::events(&[HELLO, CALL, STOP, DONE]);
+    let whole = Reply::events([HELLO, CALL, STOP, DONE]);
     let without_end = format!("{:x}\r\n{STOP}\r\n{:x}\r\n{DONE}\r\n0\r\n\r\n", STOP.len(), DONE.len()).len();
     let cases = [
         (whole.clone().cut(without_end), "broke off in the middle of its reply"),
         (whole.cut(without_end + 30), "broke off in the middle of its reply"),
-        (Reply::events(&[HELLO, CALL]), "ended before the reply was complete"),
+        (Reply::events([HELLO, CALL]), "ended before the reply was complete"),
     ];
     for (reply, detail) in cases {
-        let server = Server::start([reply]).await;
+        let server = Server::start([reply]);
         let (reply, heard) = ask_streamed(&model(&server.url)).await;
         let error = reply.unwrap_err();
         assert_eq!((error.kind(), error.partial()), (ModelErrorKind::UpstreamFailure, Some("Hello")));
@@ -63,13 +61,13 @@ async fn a_stream_that_breaks_off_keeps_what_was_said_and_returns_no_call() {
 #[tokio::test]
 async fn a_stream_that_stalls_is_a_timeout_unless_it_was_finished() {
     let end = format!("{:x}\r\n{DONE}\r\n0\r\n\r\n", DONE.len()).len();
-    let server = Server::start([Reply::events(&[HELLO, CALL, DONE]).stall(end)]).await;
+    let server = Server::start([Reply::events([HELLO, CALL, DONE]).stall(end)]);
     let heard = Heard::default();
     let reply = ask_within(&model(&server.url), Some(&heard), Duration::from_millis(200)).await;
     let error = reply.unwrap_err();
     assert_eq!((error.kind(), error.partial()), (ModelErrorKind::Timeout, Some("Hello")));
 
-    let server = Server::start([Reply::events(&[HELLO, STOP, DONE]).stall(end)]).await;
+    let server = Server::start([Reply::events([HELLO, STOP, DONE]).stall(end)]);
     let reply = ask_within(&model(&server.url), Some(&heard), Duration::from_millis(200)).await;
     assert_eq!(reply, Ok(ModelReply::text("Hello")));
 }
@@ -77,7 +75,7 @@ async fn a_stream_that_stalls_is_a_timeout_unless_it_was_finished() {
 #[tokio::test]
 async fn an_error_after_the_headers_is_an_error() {
     let error = "data: {\"error\":{\"message\":\"queue full\",\"type\":\"overloaded\",\"code\":503}}\n\n";
-    let server = Server::start([Reply::events(&[HELLO, CALL, error, DONE])]).await;
+    let server = Server::start([Reply::events([HELLO, CALL, error, DONE])]);
     let error = ask_streamed(&model(&server.url)).await.0.unwrap_err();
     assert_eq!(error.kind(), ModelErrorKind::Unavailable);
     assert_eq!(error.to_string(), "the model server can't be reached: queue full (status 503)");
@@ -86,7 +84,7 @@ async fn an_error_after_the_headers_is_an_error() {
 
 #[tokio::test]
 async fn nothing_is_streamed_where_nobody_listens_or_the_config_forbids_it() {
-    let server = Server::start([Reply::message("{\"content\":\"Hello\"}", "\"stop\"")]).await;
+    let server = Server::start([choice("{\"content\":\"Hello\"}", "\"stop\"")]);
     ask(&model(&server.url)).await.unwrap();
     let quiet = OpenAiModel::new(config(&server.url).stream(false)).unwrap();
     let (_, heard) = ask_streamed(&quiet).await;
@@ -96,6 +94,6 @@ async fn nothing_is_streamed_where_nobody_listens_or_the_config_forbids_it() {
 
 #[tokio::test]
 async fn a_server_that_streams_unasked_is_read_all_the_same() {
-    let server = Server::start([Reply::events(&[HELLO, STOP, DONE])]).await;
+    let server = Server::start([Reply::events([HELLO, STOP, DONE])]);
     assert_eq!(ask(&model(&server.url)).await, Ok(ModelReply::text("Hello")));
 }
