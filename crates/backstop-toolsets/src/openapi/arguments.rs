@@ -1,13 +1,11 @@
 //! Parameters of all places, flattened into the arguments of one tool.
 
-use std::collections::HashSet;
-
 use serde_json::{Map, Value, json};
 
 use super::{
-    name::{fit, line},
+    name::{Names, fit, line},
     reference::Node,
-    schema::{Direction, Schemas},
+    schema::{Converted, Direction, Schemas},
 };
 use crate::http::{Parameter, Place, Style};
 
@@ -17,7 +15,7 @@ pub(super) struct Arguments<'d> {
     properties: Map<String, Value>,
     required: Vec<Value>,
     pub(super) parameters: Vec<Parameter>,
-    taken: HashSet<String>,
+    taken: Names,
 }
 
 /// One argument before it has a name.
@@ -28,13 +26,14 @@ pub(super) struct Argument {
 }
 
 impl<'d> Arguments<'d> {
-    pub(super) fn new() -> Self {
+    /// Arguments whose schemas have at most `limit` values.
+    pub(super) fn new(limit: usize) -> Self {
         Self {
-            schemas: Schemas::new(Direction::Request),
+            schemas: Schemas::new(Direction::Request, limit),
             properties: Map::new(),
             required: Vec::new(),
             parameters: Vec::new(),
-            taken: HashSet::new(),
+            taken: Names::default(),
         }
     }
 
@@ -49,11 +48,10 @@ impl<'d> Arguments<'d> {
             Place::Cookie => "cookie",
             Place::Body => "body",
         };
-        let placed = format!("{place}_{wanted}");
-        let more = (2u32..).map(|number| format!("{placed}_{number}"));
-        let name = [wanted, placed.clone()].into_iter().chain(more).find(|name| !self.taken.contains(name));
-        let name = name.unwrap_or(placed);
-        self.taken.insert(name.clone());
+        let name = match self.taken.take(&wanted) {
+            true => wanted,
+            false => self.taken.free(format!("{place}_{wanted}")),
+        };
         if required {
             self.required.push(name.clone().into());
         }
@@ -62,12 +60,12 @@ impl<'d> Arguments<'d> {
         self.parameters.push(parameter);
     }
 
-    /// Adds a declared parameter. `None` where it is no argument of the model.
+    /// Adds a declared parameter, where it is an argument of the model.
     ///
     /// # Errors
     ///
     /// Why no request can be made with it.
-    pub(super) fn parameter(&mut self, node: &Node<'d>) -> Result<Option<()>, String> {
+    pub(super) fn parameter(&mut self, node: &Node<'d>) -> Result<(), String> {
         let wire = node.text("name").filter(|name| !name.is_empty()).ok_or("a parameter has no `name`")?;
         let place = match node.text("in") {
             Some("path") => Place::Path,
@@ -85,7 +83,7 @@ impl<'d> Arguments<'d> {
         if place == Place::Header
             && ["accept", "content-type", "authorization"].contains(&wire.to_ascii_lowercase().as_str())
         {
-            return Ok(None);
+            return Ok(());
         }
         let mut parameter = Parameter::new(wire, place);
         let content = node.entries("content").into_iter().next();
@@ -112,12 +110,13 @@ impl<'d> Arguments<'d> {
         let required = place == Place::Path || node.flag("required");
         let schema = described(schema, node.text("description"));
         self.add(Argument { parameter, schema, required });
-        Ok(Some(()))
+        Ok(())
     }
 
-    /// The input schema, its parameters, and what was wrong with schemas.
-    pub(super) fn finish(self) -> (Value, Vec<Parameter>, Vec<(String, String)>) {
-        let (definitions, problems) = self.schemas.definitions();
+    /// The input schema, its parameters, and what else its schemas came to.
+    pub(super) fn finish(self) -> (Value, Vec<Parameter>, Converted) {
+        let mut converted = self.schemas.definitions();
+        let definitions = std::mem::take(&mut converted.definitions);
         let mut schema = json!({
             "type": "object",
             "properties": self.properties,
@@ -131,7 +130,7 @@ impl<'d> Arguments<'d> {
                 object.insert("$defs".into(), definitions.into());
             }
         }
-        (schema, self.parameters, problems)
+        (schema, self.parameters, converted)
     }
 }
 

@@ -13,6 +13,8 @@ use crate::http::{BodyForm, Parameter, Place, Style};
 const FIELDS: usize = 100;
 /// Levels of `allOf` and references that are looked through.
 const DEPTH: usize = 16;
+/// Schemas that are looked at for the fields of a body.
+const PARTS: usize = 1000;
 
 /// The fields of a plain object.
 struct Shape<'d> {
@@ -33,11 +35,13 @@ pub(super) fn body<'d>(operation: &Node<'d>, arguments: &mut Arguments<'d>) -> R
     let Some((media, node)) = chosen else { return Ok(BodyForm::default()) };
     let required = body.flag("required");
     let schema = node.child("schema");
-    let shape = schema.as_ref().and_then(|schema| shape(schema, DEPTH)).filter(|shape| {
+    let mut parts = PARTS;
+    let shape = schema.as_ref().and_then(|schema| shape(schema, DEPTH, &mut parts)).filter(|shape| {
+        let is_needed = |(name, _): &(&str, Node<'_>)| shape.required.contains(name);
         // What is needed in a body that is not needed itself can be said of the whole body only. A form is always
         // written out: as one text it would be for the model to encode.
-        let is_sure = required || shape.required.is_empty() || !is_json(&essence(media));
-        shape.fields.len() <= FIELDS && is_sure
+        let is_sure = required || !shape.fields.iter().any(is_needed) || !is_json(&essence(media));
+        (1..=FIELDS).contains(&shape.fields.len()) && is_sure
     });
     let form = match essence(media).as_str() {
         "application/x-www-form-urlencoded" => Some(BodyForm::UrlEncoded),
@@ -59,9 +63,6 @@ pub(super) fn body<'d>(operation: &Node<'d>, arguments: &mut Arguments<'d>) -> R
         return Ok(whole);
     };
     for (name, field) in &shape.fields {
-        if is_read_only(field) {
-            continue;
-        }
         let mut parameter = Parameter::new(*name, Place::Body);
         let encoding = node.child("encoding").and_then(|encoding| encoding.child(name));
         if let Some(encoding) = &encoding {
@@ -72,9 +73,9 @@ pub(super) fn body<'d>(operation: &Node<'d>, arguments: &mut Arguments<'d>) -> R
             let explode = encoding.value.get("explode").and_then(Value::as_bool);
             parameter.explode = explode.unwrap_or(parameter.style == Style::Form);
         }
-        let schema = match form == BodyForm::Multipart && is_file(field) {
-            true => file(),
-            false => arguments.schemas.convert(field),
+        let schema = match (form == BodyForm::Multipart).then(|| file(field)).flatten() {
+            Some(file) => file,
+            None => arguments.schemas.convert(field),
         };
         let text = field.resolved().ok().and_then(|field| field.text("description"));
         let schema = described(schema, text);
@@ -83,9 +84,10 @@ pub(super) fn body<'d>(operation: &Node<'d>, arguments: &mut Arguments<'d>) -> R
     Ok(form)
 }
 
-/// The fields of an object, through references and `allOf`; `None` where it is anything else.
-fn shape<'d>(schema: &Node<'d>, depth: usize) -> Option<Shape<'d>> {
+/// The fields of an object that a request has, through references and `allOf`; `None` where it is anything else.
+fn shape<'d>(schema: &Node<'d>, depth: usize, parts: &mut usize) -> Option<Shape<'d>> {
     let depth = depth.checked_sub(1)?;
+    *parts = parts.checked_sub(1)?;
     let schema = schema.resolved().ok()?;
     let object = schema.value.as_object()?;
     let is_other = |key: &str| object.contains_key(key);
@@ -96,9 +98,10 @@ fn shape<'d>(schema: &Node<'d>, depth: usize) -> Option<Shape<'d>> {
     {
         return None;
     }
-    let mut shape = Shape { fields: schema.entries("properties"), required: required(&schema) };
+    let fields = schema.entries("properties").into_iter().filter(|(_, field)| !is_read_only(field)).collect();
+    let mut shape = Shape { fields, required: required(&schema) };
     for part in schema.items("allOf") {
-        let part = self::shape(&part, depth)?;
+        let part = self::shape(&part, depth, parts)?;
         for (name, node) in part.fields {
             match shape.fields.iter_mut().find(|(known, _)| *known == name) {
                 // Both hold, which no single field says.
@@ -108,7 +111,7 @@ fn shape<'d>(schema: &Node<'d>, depth: usize) -> Option<Shape<'d>> {
         }
         shape.required.extend(part.required);
     }
-    (!shape.fields.is_empty()).then_some(shape)
+    Some(shape)
 }
 
 fn required<'d>(schema: &Node<'d>) -> Vec<&'d str> {
@@ -116,20 +119,15 @@ fn required<'d>(schema: &Node<'d>) -> Vec<&'d str> {
     list.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-fn is_file(field: &Node<'_>) -> bool {
-    let Ok(field) = field.resolved() else { return false };
-    let item = field.child("items").and_then(|items| items.resolved().ok());
-    let binary = |node: &Node<'_>| {
+/// A file of a multipart body as an argument, or a list of them; `None` where a field is anything else.
+fn file(field: &Node<'_>) -> Option<Value> {
+    let field = field.resolved().ok()?;
+    let is_file = |node: &Node<'_>| {
         node.text("format") == Some("binary")
-            || node.text("contentEncoding").is_some_and(|encoding| encoding == "binary")
-            || (node.text("contentMediaType").is_some_and(|media| media == "application/octet-stream"))
+            || node.text("contentEncoding") == Some("binary")
+            || node.text("contentMediaType") == Some("application/octet-stream")
     };
-    binary(&field) || item.is_some_and(|item| binary(&item))
-}
-
-/// A file of a multipart body, as an argument.
-fn file() -> Value {
-    json!({
+    let file = json!({
         "type": "object",
         "properties": {
             "name": {"type": "string", "description": "The name of the file."},
@@ -138,7 +136,13 @@ fn file() -> Value {
             "base64": {"type": "string", "description": "The content as base64, where it is not."},
         },
         "additionalProperties": false,
-    })
+    });
+    let items = field.get("items").and_then(Result::ok);
+    match items {
+        _ if is_file(&field) => Some(file),
+        Some(item) if is_file(&item) => Some(json!({"type": "array", "items": file})),
+        _ => None,
+    }
 }
 
 /// The order in which media types are preferred.
@@ -152,7 +156,7 @@ fn rank(media: &str) -> u8 {
     }
 }
 
-fn essence(media: &str) -> String {
+pub(super) fn essence(media: &str) -> String {
     media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 

@@ -4,9 +4,13 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
-use super::{reference::Location, swagger};
+use super::{
+    reference::Location,
+    swagger,
+    text::{Parsed, parse},
+};
 
-/// Bytes of one file at most.
+/// Bytes of a document at most, together with the files that it refers to.
 pub const DOCUMENT_CAP: usize = 64 * 1024 * 1024;
 /// Files of one document at most.
 const FILES_CAP: usize = 256;
@@ -58,11 +62,14 @@ pub(super) struct Documents {
     paths: Vec<String>,
     /// Files that can't be read, and why.
     pub(super) missing: HashMap<String, String>,
+    /// Keys that are there twice, by file and JSON Pointer.
+    twice: Vec<(usize, String)>,
 }
 
 impl Documents {
     pub(super) fn open(text: &str, source: &dyn Source) -> Result<Self, OpenApiError> {
-        let root = swagger::upgraded(parse(text)?)?;
+        let Parsed { value, twice } = parse(text)?;
+        let root = swagger::upgraded(value)?;
         let version = version(&root)?;
         let mut documents = Self {
             version,
@@ -70,13 +77,14 @@ impl Documents {
             by_path: HashMap::from([(String::new(), 0)]),
             paths: vec![String::new()],
             missing: HashMap::new(),
+            twice: twice.into_iter().map(|pointer| (0, pointer)).collect(),
         };
-        documents.open_files(source);
+        documents.open_files(source, DOCUMENT_CAP.saturating_sub(text.len()));
         Ok(documents)
     }
 
-    /// Reads all files that are referred to, directly or not.
-    fn open_files(&mut self, source: &dyn Source) {
+    /// Reads all files that are referred to, directly or not, of at most `room` bytes together.
+    fn open_files(&mut self, source: &dyn Source, mut room: usize) {
         let mut open = VecDeque::from([0]);
         while let Some(file) = open.pop_front() {
             let mut found = Vec::new();
@@ -95,10 +103,14 @@ impl Documents {
                     self.missing.insert(path, format!("more than {FILES_CAP} files are referred to"));
                     continue;
                 }
-                let read = source.read(&path).and_then(|text| parse(&text).map_err(|why| why.to_string()));
+                let read = source.read(&path).and_then(|text| {
+                    room = room.checked_sub(text.len()).ok_or("all files together are larger than 64 MiB")?;
+                    parse(&text).map_err(|why| why.to_string())
+                });
                 match read {
-                    Ok(value) => {
+                    Ok(Parsed { value, twice }) => {
                         let index = self.files.len();
+                        self.twice.extend(twice.into_iter().map(|pointer| (index, pointer)));
                         self.files.push(value);
                         self.paths.push(path.clone());
                         self.by_path.insert(path, index);
@@ -124,33 +136,20 @@ impl Documents {
         self.paths.get(index).map_or("", String::as_str)
     }
 
+    /// Where a key is there twice, for a reader.
+    pub(super) fn twice(&self) -> impl Iterator<Item = String> {
+        self.twice.iter().map(|(file, pointer)| self.place(*file, pointer))
+    }
+
+    /// A place, for a reader: `paths.yaml#/pets`.
+    pub(super) fn place(&self, file: usize, pointer: &str) -> String {
+        let path = self.path(file);
+        if path.is_empty() { pointer.to_owned() } else { format!("{path}#{pointer}") }
+    }
+
     pub(super) fn index(&self, path: &str) -> Option<usize> {
         self.by_path.get(path).copied()
     }
-}
-
-/// Reads JSON, or YAML where the text does not begin like JSON.
-fn parse(text: &str) -> Result<Value, OpenApiError> {
-    if text.len() > DOCUMENT_CAP {
-        return Err(OpenApiError::TooLarge);
-    }
-    let text = text.trim_start_matches('\u{feff}');
-    if text.trim_start().starts_with(['{', '[']) {
-        let json = serde_json::from_str(text);
-        return json.map_err(|cause| OpenApiError::Syntax(cause.to_string()));
-    }
-    let mut options = serde_saphyr::Options::default();
-    options.with_snippet = false;
-    // `n`, `no` and `off` are names like others (YAML 1.2).
-    options.strict_booleans = true;
-    if let Some(budget) = options.budget.as_mut() {
-        // A document of 64 MiB has many nodes; aliases stay bounded.
-        budget.max_events = 20_000_000;
-        budget.max_nodes = 10_000_000;
-        budget.max_total_scalar_bytes = DOCUMENT_CAP;
-    }
-    serde_saphyr::from_str_with_options(text, options)
-        .map_err(|cause| OpenApiError::Syntax(backstop_core::text::escaped(&cause.to_string(), 300)))
 }
 
 fn version(root: &Value) -> Result<Version, OpenApiError> {

@@ -4,11 +4,11 @@
 //! [problem](OpenApiProblem) with its place while the rest loads. It makes no request.
 //!
 //! ```text
-//! document ── swagger, reference      text to values, `$ref` followed within one folder
+//! document ── text, swagger, reference  text to values, `$ref` followed within one folder
 //!          └─ operation ── arguments  one operation to one endpoint
 //!                       ├─ schema     OpenAPI's schemas to JSON Schema, with the definitions they use
 //!                       └─ name       what the tool is called and how it is described
-//!          └─ select                  which operations become tools
+//!          └─ pick ── select          which operations become tools, and under which names
 //! ```
 
 mod arguments;
@@ -17,6 +17,7 @@ mod document;
 mod name;
 mod open;
 mod operation;
+mod pick;
 mod read;
 mod reference;
 mod schema;
@@ -24,6 +25,7 @@ mod security;
 mod select;
 mod server;
 mod swagger;
+mod text;
 
 pub use document::{DOCUMENT_CAP, OpenApiError, Source};
 pub use open::{fetch, open_file};

@@ -1,7 +1,40 @@
 //! What a tool is called, and what a model reads about it.
 
-/// Characters of a description at most.
+use std::collections::{HashMap, HashSet};
+
+/// Bytes of a description at most.
 const DESCRIPTION: usize = 300;
+const DEPRECATED: &str = " (deprecated)";
+
+/// Names of which each is there once.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    taken: HashSet<String>,
+    /// The number that is tried next behind a name.
+    next: HashMap<String, u32>,
+}
+
+impl Names {
+    /// Takes a name; `false` where it is taken already.
+    pub(super) fn take(&mut self, name: &str) -> bool {
+        self.taken.insert(name.to_owned())
+    }
+
+    /// Takes a name, with a number behind it where it is taken already: `wanted`, `wanted_2`, `wanted_3`.
+    pub(super) fn free(&mut self, wanted: String) -> String {
+        if self.taken.insert(wanted.clone()) {
+            return wanted;
+        }
+        let next = self.next.entry(wanted.clone()).or_insert(2);
+        loop {
+            let name = format!("{wanted}_{next}");
+            *next += 1;
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
+}
 
 /// A name made of method and path: `get_pets_by_petId` for `GET /pets/{petId}`.
 pub(super) fn of_path(method: &str, path: &str) -> String {
@@ -32,8 +65,11 @@ pub(super) fn description(summary: Option<&str>, description: Option<&str>, depr
         Some(plain(text.get(..end).unwrap_or(text))).filter(|text| !text.is_empty())
     };
     let text = summary.or_else(paragraph).unwrap_or_default();
-    let text = if deprecated { format!("{text} (deprecated)").trim().to_owned() } else { text };
-    backstop_core::text::head(&text, DESCRIPTION)
+    if !deprecated {
+        return backstop_core::text::head(&text, DESCRIPTION);
+    }
+    let text = backstop_core::text::head(&text, DESCRIPTION - DEPRECATED.len());
+    format!("{text}{DEPRECATED}").trim_start().to_owned()
 }
 
 /// A description of a parameter, in one line.
@@ -89,6 +125,15 @@ mod tests {
     }
 
     #[test]
+    fn each_name_is_there_once() {
+        let mut names = Names::default();
+        assert!(names.take("a_2"));
+        assert!(!names.take("a_2"));
+        let free: Vec<String> = ["a", "a", "a", "b"].map(|name| names.free(name.to_owned())).into();
+        assert_eq!(free, ["a", "a_3", "a_4", "b"]);
+    }
+
+    #[test]
     fn descriptions_are_short_and_plain() {
         assert_eq!(description(Some(" Lists\n pets. "), Some("x"), false), "Lists pets.");
         assert_eq!(
@@ -97,5 +142,7 @@ mod tests {
         );
         assert_eq!(description(None, None, false), "");
         assert_eq!(description(Some(&"é".repeat(400)), None, false).chars().count(), 149);
+        let long = description(Some(&"a".repeat(400)), None, true);
+        assert_eq!((long.len(), long.ends_with("a… (deprecated)")), (300, true), "{long}");
     }
 }

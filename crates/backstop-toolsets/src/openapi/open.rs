@@ -15,6 +15,8 @@ use crate::http::{body, shown};
 
 /// Time for one file.
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// Time for a document with all its files.
+const WHOLE_TIMEOUT: Duration = Duration::from_secs(120);
 /// Times that files are fetched which others refer to.
 const ROUNDS: usize = 16;
 
@@ -55,7 +57,8 @@ impl Source for Folder {
     }
 }
 
-/// Fetches the document at an address, and the files below the same address that it refers to.
+/// Fetches the document at an address, and the files below the same address that it refers to: 30 seconds at most
+/// for each, 2 minutes for all.
 ///
 /// # Errors
 ///
@@ -65,9 +68,20 @@ pub async fn fetch(
     options: &OpenApiOptions,
     client: &reqwest::Client,
 ) -> Result<OpenApi, OpenApiError> {
+    let fetched = tokio::time::timeout(WHOLE_TIMEOUT, fetch_all(url, options, client));
+    let late = |_| OpenApiError::Unreadable(format!("{} did not come in 2 minutes", shown(url)));
+    fetched.await.map_err(late)?
+}
+
+async fn fetch_all(
+    url: &Url,
+    options: &OpenApiOptions,
+    client: &reqwest::Client,
+) -> Result<OpenApi, OpenApiError> {
     let mut options = options.clone();
     options.document_url.get_or_insert_with(|| url.clone());
     let text = get(client, url.clone()).await.map_err(OpenApiError::Unreadable)?;
+    let mut room = DOCUMENT_CAP.saturating_sub(text.len());
     let mut files: HashMap<String, Result<String, String>> = HashMap::new();
     for _ in 0..ROUNDS {
         let source = Fetched { files: &files, wanted: RefCell::default() };
@@ -77,14 +91,29 @@ pub async fn fetch(
             return Ok(api);
         }
         for path in wanted {
-            let got = match url.join(&path) {
-                Ok(url) => get(client, url).await,
-                Err(cause) => Err(cause.to_string()),
+            let got = match below(url, &path) {
+                Some(url) => get(client, url).await,
+                None => Err("it is at no address".into()),
             };
+            // What is too much is not kept, and told when it is wanted.
+            let got = got.and_then(|text| {
+                room = room.checked_sub(text.len()).ok_or("all files together are larger than 64 MiB")?;
+                Ok(text)
+            });
             files.insert(path, got);
         }
     }
     Err(OpenApiError::Unreadable(format!("{} refers to files that refer to others, and so on", shown(url))))
+}
+
+/// The address of a file in the folder of a document. What stands in its path stays there: nothing leads up again
+/// or into a query.
+fn below(document: &Url, path: &str) -> Option<Url> {
+    let mut url = document.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    url.path_segments_mut().ok()?.pop().extend(path.split('/'));
+    Some(url)
 }
 
 /// Files that were fetched, and those that are wanted.
@@ -127,4 +156,22 @@ async fn get(client: &reqwest::Client, url: Url) -> Result<String, String> {
         return Err(format!("{place} is larger than 64 MiB"));
     }
     String::from_utf8(body.bytes).map_err(|_| format!("{place} is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_stay_below_the_document() {
+        let document = "https://h.example/docs/v1/openapi.yaml?key=1#x".parse().unwrap();
+        for (path, url) in [
+            ("pet.yaml", "https://h.example/docs/v1/pet.yaml"),
+            ("a b/ü.json", "https://h.example/docs/v1/a%20b/%C3%BC.json"),
+            ("%2e%2e/secret.yaml", "https://h.example/docs/v1/%252e%252e/secret.yaml"),
+            ("a#b?c", "https://h.example/docs/v1/a%23b%3Fc"),
+        ] {
+            assert_eq!(below(&document, path).unwrap().as_str(), url);
+        }
+    }
 }

@@ -7,16 +7,22 @@ use url::Url;
 
 use super::{
     arguments::{Argument, Arguments},
-    body::{body, is_json},
+    body::{body, essence, is_json},
     name,
     reference::Node,
-    schema::{Direction, Schemas, repair},
+    schema::{Converted, Direction, Schemas, repair},
     server,
 };
 use crate::http::{Endpoint, Parameter, Place, RESERVED};
 
 /// Bytes of an output schema at most.
 const OUTPUT_CAP: usize = 256 * 1024;
+/// Parameters of one operation at most.
+const PARAMETERS: usize = 500;
+/// Values of the input schema of one tool at most.
+const INPUT_NODES: usize = 50_000;
+/// Values of the output schema of one tool at most: more than fit into its bytes.
+const OUTPUT_NODES: usize = 20_000;
 
 /// One operation of a document.
 #[derive(Clone, Debug)]
@@ -31,6 +37,23 @@ pub(super) struct Operation<'d> {
     pub(super) tags: Vec<&'d str>,
 }
 
+/// What holds for all operations of a document.
+#[derive(Debug)]
+pub(super) struct Context<'c> {
+    /// What credentials put into a request.
+    pub(super) keys: Vec<(Place, String)>,
+    /// Where the toolset sends its requests.
+    pub(super) base: Option<&'c Url>,
+    /// The servers of the document that `base` stands in for.
+    pub(super) replaced: Vec<Url>,
+    /// Where the document is from.
+    pub(super) document: Option<&'c Url>,
+    /// Values that the input schemas of further tools may have together.
+    pub(super) inputs: usize,
+    /// Values that further output schemas may have together.
+    pub(super) outputs: usize,
+}
+
 /// What an operation came to.
 pub(super) struct Made {
     pub(super) endpoint: Endpoint,
@@ -38,8 +61,7 @@ pub(super) struct Made {
     pub(super) problems: Vec<(String, String)>,
 }
 
-/// Makes the endpoint of an operation; `keys` are what credentials put into a request, `base` is where the toolset
-/// sends its requests.
+/// Makes the endpoint of an operation.
 ///
 /// # Errors
 ///
@@ -47,13 +69,12 @@ pub(super) struct Made {
 pub(super) fn endpoint(
     operation: &Operation<'_>,
     name: &str,
-    keys: &[(Place, String)],
-    base: Option<&Url>,
-    document: Option<&Url>,
+    context: &mut Context<'_>,
 ) -> Result<Made, (String, String)> {
     let node = &operation.node;
     let here = |why: String| (node.place(), why);
-    let mut arguments = Arguments::new();
+    let limit = INPUT_NODES.min(context.inputs);
+    let mut arguments = Arguments::new(limit);
     let mut problems = Vec::new();
     let placeholders = placeholders(fixed(operation.path).0);
     let mut keyed = false;
@@ -64,6 +85,9 @@ pub(super) fn endpoint(
             |other: &Node<'_>| own.text("name") == other.text("name") && own.text("in") == other.text("in");
         declared.retain(|other| !is_same(other));
         declared.push(own);
+        if declared.len() > PARAMETERS {
+            return Err(here(format!("it has more than {PARAMETERS} parameters")));
+        }
     }
     // Names go to the path first, then as they stand.
     declared.sort_by_key(|node| match node.text("in") {
@@ -87,7 +111,7 @@ pub(super) fn endpoint(
             Place::Query => place == "query" && key == wire,
             _ => place == "cookie" && key == wire,
         };
-        if keys.iter().any(is_key) {
+        if context.keys.iter().any(is_key) {
             continue;
         }
         // The client writes these itself.
@@ -116,8 +140,12 @@ pub(super) fn endpoint(
         }
     }
     let form = body(node, &mut arguments).map_err(here)?;
-    let (mut schema, parameters, more) = arguments.finish();
-    problems.extend(more);
+    let (mut schema, parameters, converted) = arguments.finish();
+    context.inputs = context.inputs.saturating_sub(converted.nodes);
+    if limit < INPUT_NODES && converted.nodes > limit {
+        return Err(here("the schemas of all operations together are too large: pick fewer".into()));
+    }
+    problems.extend(converted.problems);
     problems.extend(repair(&mut schema).map_err(here)?.into_iter().map(|what| (node.place(), what)));
 
     let method = Method::from_bytes(operation.method.as_bytes()).map_err(|cause| here(cause.to_string()))?;
@@ -127,12 +155,12 @@ pub(super) fn endpoint(
         node.flag("deprecated"),
     );
     let spec = ToolSpec::new(name, schema).description(text).effect(Endpoint::usual_effect(&method));
-    let prefix = prefix(operation, base, document).map_err(here)?;
+    let prefix = prefix(operation, context).map_err(here)?;
     let mut endpoint = Endpoint::new(spec, method, format!("{prefix}{path}"));
     endpoint.parameters = parameters;
     endpoint.body = form;
     endpoint.sends_idempotency_key = keyed;
-    answers(node, &mut endpoint);
+    answers(node, &mut endpoint, context);
     endpoint.check().map_err(|error| here(error.detail().to_owned()))?;
     Ok(Made { endpoint, problems })
 }
@@ -161,22 +189,23 @@ fn placeholders(path: &str) -> Vec<&str> {
 }
 
 /// What goes in front of the path where the operation has a server of its own.
-fn prefix(operation: &Operation<'_>, base: Option<&Url>, document: Option<&Url>) -> Result<String, String> {
-    let own = server::servers(&operation.node, document);
-    let own = if own.is_empty() { server::servers(&operation.item, document) } else { own };
-    let (Some(base), false) = (base, own.is_empty()) else { return Ok(String::new()) };
-    let prefixes: Vec<Result<String, String>> = own.iter().map(|own| server::prefix(own, base)).collect();
-    match prefixes.into_iter().reduce(Result::or) {
+fn prefix(operation: &Operation<'_>, context: &Context<'_>) -> Result<String, String> {
+    let own = server::servers(&operation.node, context.document);
+    let own = if own.is_empty() { server::servers(&operation.item, context.document) } else { own };
+    let Some(base) = context.base else { return Ok(String::new()) };
+    let bases = || std::iter::once(base).chain(&context.replaced);
+    let prefixes = own.iter().flat_map(|own| bases().map(|base| server::prefix(own, base)));
+    match prefixes.reduce(Result::or) {
+        None => Ok(String::new()),
         Some(Ok(prefix)) => Ok(prefix),
         Some(Err(other)) => Err(format!(
             "it has a server of its own, {other}, where nothing that belongs to this one is sent"
         )),
-        None => Ok(String::new()),
     }
 }
 
 /// What good answers look like.
-fn answers(node: &Node<'_>, endpoint: &mut Endpoint) {
+fn answers(node: &Node<'_>, endpoint: &mut Endpoint, context: &mut Context<'_>) {
     let good = node.entries("responses").into_iter().filter(|(status, _)| status.starts_with('2'));
     let mut good: Vec<Node<'_>> = good.filter_map(|(_, answer)| answer.resolved().ok()).collect();
     if good.is_empty() {
@@ -187,20 +216,20 @@ fn answers(node: &Node<'_>, endpoint: &mut Endpoint) {
             if !endpoint.answers.iter().any(|known| known == media) {
                 endpoint.answers.push(media.to_owned());
             }
-            let schema =
-                node.child("schema").filter(|_| is_json(media) && endpoint.spec.output_schema.is_none());
-            if let Some(schema) = schema {
-                endpoint.spec.output_schema = output(&schema);
+            let is_first = endpoint.spec.output_schema.is_none() && is_json(&essence(media));
+            if let Some(schema) = node.child("schema").filter(|_| is_first) {
+                endpoint.spec.output_schema = output(&schema, context);
             }
         }
     }
 }
 
 /// The schema of an answer; `None` where it says nothing or can't be used.
-fn output(schema: &Node<'_>) -> Option<Value> {
-    let mut schemas = Schemas::new(Direction::Response);
+fn output(schema: &Node<'_>, context: &mut Context<'_>) -> Option<Value> {
+    let mut schemas = Schemas::new(Direction::Response, OUTPUT_NODES.min(context.outputs));
     let mut schema = schemas.convert(schema);
-    let (definitions, problems) = schemas.definitions();
+    let Converted { definitions, problems, nodes } = schemas.definitions();
+    context.outputs = context.outputs.saturating_sub(nodes);
     if !problems.is_empty() {
         return None;
     }

@@ -1,22 +1,23 @@
 //! A document as a whole.
 
-use std::collections::{HashMap, HashSet};
-
 use url::Url;
 
 use super::{
     document::{Documents, OpenApiError, Source},
-    name,
-    operation::{Operation, endpoint},
+    name::{self, Names},
+    operation::{Context, Operation, endpoint},
+    pick::{names, picked},
     reference::Node,
     security::{self, SecurityNeed},
-    select::{Candidate, Matcher, Selector},
+    select::Selector,
     server,
 };
 use crate::http::Endpoint;
 
 /// Operations of one document at most.
 const OPERATIONS: usize = 5000;
+/// Values of all input schemas, and of all output schemas, at most.
+const SCHEMAS: usize = 1_000_000;
 const METHODS: [(&str, &str); 7] = [
     ("get", "GET"),
     ("put", "PUT"),
@@ -35,7 +36,9 @@ pub struct OpenApiOptions {
     pub include: Vec<Selector>,
     /// Operations that do not, though they are included.
     pub exclude: Vec<Selector>,
-    /// New names, by `operationId` or the name that is made where there is none.
+    /// Leaves out operations that are deprecated.
+    pub without_deprecated: bool,
+    /// New names, by `operationId`, the name that is made where there is none, or method and path: `GET /pets`.
     pub rename: Vec<(String, String)>,
     /// Where requests go; the first server of the document where there is none.
     pub base_url: Option<Url>,
@@ -121,7 +124,8 @@ impl std::fmt::Display for OpenApiProblem {
 pub fn read(text: &str, options: &OpenApiOptions, source: &dyn Source) -> Result<OpenApi, OpenApiError> {
     let documents = Documents::open(text, source)?;
     let root = Node::root(&documents);
-    let mut problems = Vec::new();
+    let twice = |place| problem(place, "the key is there twice: the last one counts".into());
+    let mut problems: Vec<OpenApiProblem> = documents.twice().map(twice).collect();
     let document_url = options.document_url.as_ref();
     let base_url =
         options.base_url.clone().or_else(|| server::servers(&root, document_url).into_iter().next());
@@ -129,7 +133,15 @@ pub fn read(text: &str, options: &OpenApiOptions, source: &dyn Source) -> Result
     let picked = picked(&operations, options, &mut problems);
     let names = names(&operations, &picked, options, &mut problems);
 
-    let keys = security::keys(&root);
+    let replaced = options.base_url.as_ref().map(|_| server::servers(&root, document_url));
+    let mut context = Context {
+        keys: security::keys(&root),
+        base: base_url.as_ref(),
+        replaced: replaced.unwrap_or_default(),
+        document: document_url,
+        inputs: SCHEMAS,
+        outputs: SCHEMAS,
+    };
     let (mut endpoints, mut needs) = (Vec::new(), Vec::new());
     for index in picked {
         let (Some(operation), Some(name)) = (operations.get(index), names.get(&index)) else { continue };
@@ -139,7 +151,7 @@ pub fn read(text: &str, options: &OpenApiOptions, source: &dyn Source) -> Result
             message,
             left_out,
         };
-        match endpoint(operation, name, &keys, base_url.as_ref(), document_url) {
+        match endpoint(operation, name, &mut context) {
             Ok(made) => {
                 problems.extend(made.problems.into_iter().map(|(place, why)| about(place, why, false)));
                 endpoints.push(made.endpoint);
@@ -156,19 +168,18 @@ pub fn read(text: &str, options: &OpenApiOptions, source: &dyn Source) -> Result
     Ok(OpenApi { title, base_url, endpoints, needs, problems })
 }
 
-fn problem(place: String, message: String) -> OpenApiProblem {
+pub(super) fn problem(place: String, message: String) -> OpenApiProblem {
     OpenApiProblem { place, operation: None, message, left_out: false }
 }
 
 /// All operations, with names that are theirs alone, in the order of the document.
 fn operations<'d>(root: &Node<'d>, problems: &mut Vec<OpenApiProblem>) -> Vec<Operation<'d>> {
-    let mut operations = Vec::new();
-    let mut taken = HashSet::new();
+    let mut operations: Vec<Operation<'d>> = Vec::new();
     let paths = root.entries("paths");
     if paths.is_empty() {
         problems.push(problem("/paths".into(), "the document has no paths".into()));
     }
-    for (path, item) in paths.into_iter().filter(|(path, _)| !path.starts_with("x-")) {
+    'paths: for (path, item) in paths.into_iter().filter(|(path, _)| !path.starts_with("x-")) {
         let item = match item.resolved() {
             Ok(item) if item.value.is_object() => item,
             Ok(item) => {
@@ -189,100 +200,22 @@ fn operations<'d>(root: &Node<'d>, problems: &mut Vec<OpenApiProblem>) -> Vec<Op
             if operations.len() >= OPERATIONS {
                 let message = format!("there are more than {OPERATIONS} operations: the others are left out");
                 problems.push(problem(node.place(), message));
-                return operations;
+                break 'paths;
             }
-            let own = node.text("operationId").map(str::trim).filter(|id| !id.is_empty());
-            let wanted = own.map_or_else(|| name::of_path(method, path), str::to_owned);
-            let more = (2u32..).map(|number| format!("{wanted}_{number}"));
-            let free = std::iter::once(wanted.clone()).chain(more).find(|id| !taken.contains(id));
-            let id = free.unwrap_or(wanted);
-            taken.insert(id.clone());
             let tags = node.items("tags").iter().filter_map(|tag| tag.value.as_str()).collect();
-            operations.push(Operation { method, path, item: item.clone(), node, id, tags });
+            operations.push(Operation { method, path, item: item.clone(), node, id: String::new(), tags });
         }
+    }
+    // A name that is made gives way to one that is written.
+    let mut names = Names::default();
+    let own = |operation: &Operation<'d>| {
+        operation.node.text("operationId").map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned)
+    };
+    for operation in &mut operations {
+        operation.id = own(operation).map(|id| names.free(id)).unwrap_or_default();
+    }
+    for operation in operations.iter_mut().filter(|operation| operation.id.is_empty()) {
+        operation.id = names.free(name::of_path(operation.method, operation.path));
     }
     operations
-}
-
-/// The places of the operations that become tools.
-fn picked(
-    operations: &[Operation<'_>],
-    options: &OpenApiOptions,
-    problems: &mut Vec<OpenApiProblem>,
-) -> Vec<usize> {
-    let mut matchers = |selectors: &[Selector], what: &str| -> Vec<Matcher> {
-        let mut all = Vec::new();
-        for selector in selectors {
-            match selector.matcher() {
-                Ok(matcher) => {
-                    if !operations.iter().any(|operation| matcher.matches(&candidate(operation))) {
-                        let message = format!("`{what}` picks no operation: {}", shown(selector));
-                        problems.push(problem("/paths".into(), message));
-                    }
-                    all.push(matcher);
-                }
-                Err(why) => problems.push(problem("/paths".into(), format!("`{what}`: {why}"))),
-            }
-        }
-        all
-    };
-    let (include, exclude) = (matchers(&options.include, "include"), matchers(&options.exclude, "exclude"));
-    let is_picked = |operation: &Operation<'_>| {
-        let candidate = candidate(operation);
-        (options.include.is_empty() || include.iter().any(|matcher| matcher.matches(&candidate)))
-            && !exclude.iter().any(|matcher| matcher.matches(&candidate))
-    };
-    operations
-        .iter()
-        .enumerate()
-        .filter(|(_, operation)| is_picked(operation))
-        .map(|(index, _)| index)
-        .collect()
-}
-
-fn candidate<'o>(operation: &'o Operation<'_>) -> Candidate<'o> {
-    Candidate {
-        operation: &operation.id,
-        tags: &operation.tags,
-        path: operation.path,
-        method: operation.method,
-    }
-}
-
-fn shown(selector: &Selector) -> String {
-    let Selector { operation, tag, path, method } = selector;
-    let parts = [("operation", operation), ("tag", tag), ("path", path), ("method", method)];
-    let said = parts.into_iter().filter_map(|(name, value)| Some(format!("{name} `{}`", value.as_ref()?)));
-    said.collect::<Vec<_>>().join(", ")
-}
-
-/// The names of the tools by the places of their operations.
-fn names(
-    operations: &[Operation<'_>],
-    picked: &[usize],
-    options: &OpenApiOptions,
-    problems: &mut Vec<OpenApiProblem>,
-) -> HashMap<usize, String> {
-    let picked_ids: Vec<&str> = picked
-        .iter()
-        .filter_map(|index| operations.get(*index))
-        .map(|operation| operation.id.as_str())
-        .collect();
-    let mut taken: HashSet<&str> = HashSet::new();
-    for (from, to) in &options.rename {
-        if !picked_ids.contains(&from.as_str()) {
-            let near = backstop_core::text::nearest(from, picked_ids.iter().copied());
-            let meant = near.first().map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
-            problems
-                .push(problem("/paths".into(), format!("`rename`: there is no operation `{from}`{meant}")));
-        } else if !taken.insert(to.as_str()) {
-            problems.push(problem("/paths".into(), format!("`rename`: two operations are called `{to}`")));
-        }
-    }
-    let renamed = |id: &str| options.rename.iter().find(|(from, _)| from == id).map(|(_, to)| to.clone());
-    picked
-        .iter()
-        .filter_map(|index| Some((*index, operations.get(*index)?)))
-        .map(|(index, operation)| (index, renamed(&operation.id).unwrap_or_else(|| operation.id.clone())))
-        .collect()
 }

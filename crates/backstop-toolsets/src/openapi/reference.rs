@@ -113,8 +113,7 @@ impl<'d> Node<'d> {
 
     /// Where it stands, for a reader: `paths.yaml#/pets`.
     pub(super) fn place(&self) -> String {
-        let path = self.documents.path(self.file);
-        if path.is_empty() { self.pointer.clone() } else { format!("{path}#{}", self.pointer) }
+        self.documents.place(self.file, &self.pointer)
     }
 
     /// What a chain of references leads to; itself where it is none.

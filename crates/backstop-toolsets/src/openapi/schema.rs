@@ -5,10 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use backstop_core::schema::CompiledSchema;
 use serde_json::{Map, Value, json};
 
-use super::{document::Version, reference::Node};
+use super::{document::Version, name::Names, reference::Node};
 
-/// Values of one schema at most; what is beyond it may be anything.
-const NODES: usize = 50_000;
 /// Keywords of one schema that are left out at most because they can't be used.
 const REPAIRS: usize = 64;
 /// Levels of one schema at most.
@@ -62,20 +60,38 @@ pub(super) struct Schemas<'d> {
     direction: Direction,
     /// The names of definitions by their places.
     names: HashMap<(usize, String), String>,
+    taken: Names,
     open: VecDeque<(String, Node<'d>)>,
     definitions: Map<String, Value>,
     nodes: usize,
+    /// Values at most; what is beyond them may be anything.
+    limit: usize,
+    is_cut: bool,
+    problems: Vec<(String, String)>,
+}
+
+/// What schemas were converted to.
+#[derive(Default)]
+pub(super) struct Converted {
+    pub(super) definitions: Map<String, Value>,
+    /// Places and words.
     pub(super) problems: Vec<(String, String)>,
+    /// Values that there are.
+    pub(super) nodes: usize,
 }
 
 impl<'d> Schemas<'d> {
-    pub(super) fn new(direction: Direction) -> Self {
+    /// Schemas of at most `limit` values.
+    pub(super) fn new(direction: Direction, limit: usize) -> Self {
         Self {
             direction,
             names: HashMap::new(),
+            taken: Names::default(),
             open: VecDeque::new(),
             definitions: Map::new(),
             nodes: 0,
+            limit,
+            is_cut: false,
             problems: Vec::new(),
         }
     }
@@ -86,18 +102,19 @@ impl<'d> Schemas<'d> {
     }
 
     /// The definitions that were used, once all schemas are converted.
-    pub(super) fn definitions(mut self) -> (Map<String, Value>, Vec<(String, String)>) {
+    pub(super) fn definitions(mut self) -> Converted {
         while let Some((name, node)) = self.open.pop_front() {
             let schema = self.at(&node, DEPTH);
             self.definitions.insert(name, schema);
         }
-        (self.definitions, self.problems)
+        Converted { definitions: self.definitions, problems: self.problems, nodes: self.nodes }
     }
 
     fn at(&mut self, node: &Node<'d>, depth: usize) -> Value {
         self.nodes += 1;
-        let Some(depth) = depth.checked_sub(1).filter(|_| self.nodes <= NODES) else {
-            if self.nodes == NODES + 1 {
+        let Some(depth) = depth.checked_sub(1).filter(|_| self.nodes <= self.limit) else {
+            if !self.is_cut {
+                self.is_cut = true;
                 self.problems
                     .push((node.place(), "the schema is too large: a part of it is left out".into()));
             }
@@ -198,16 +215,13 @@ impl<'d> Schemas<'d> {
         Ok(name)
     }
 
-    fn free_name(&self, target: &Node<'_>) -> String {
+    fn free_name(&mut self, target: &Node<'_>) -> String {
         let last = target.pointer.rsplit('/').next().unwrap_or_default();
         let path = target.documents.path(target.file);
         let last = if last.is_empty() { path.rsplit('/').next().unwrap_or_default() } else { last };
         let fit = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
         let wanted: String = last.chars().map(fit).take(60).collect();
-        let wanted = if wanted.is_empty() { "schema".to_owned() } else { wanted };
-        let taken = |name: &String| self.names.values().any(|known| known == name);
-        let more = (2u32..).map(|number| format!("{wanted}_{number}"));
-        std::iter::once(wanted.clone()).chain(more).find(|name| !taken(name)).unwrap_or(wanted)
+        self.taken.free(if wanted.is_empty() { "schema".to_owned() } else { wanted })
     }
 }
 

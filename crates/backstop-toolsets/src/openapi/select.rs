@@ -1,5 +1,7 @@
 //! Which operations become tools.
 
+use std::fmt;
+
 use globset::{Glob, GlobMatcher};
 
 /// Picks operations; everything that it says must hold. Names and paths may have `*` in them.
@@ -21,6 +23,16 @@ pub struct Selector {
     pub path: Option<String>,
     /// The method.
     pub method: Option<String>,
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { operation, tag, path, method } = self;
+        let parts = [("operation", operation), ("tag", tag), ("path", path), ("method", method)];
+        let said =
+            parts.into_iter().filter_map(|(name, value)| Some(format!("{name} `{}`", value.as_ref()?)));
+        f.write_str(&said.collect::<Vec<_>>().join(", "))
+    }
 }
 
 /// A selector, taken apart once.

@@ -86,6 +86,22 @@ components:
 }
 
 #[test]
+fn bodies_of_several_parts_and_files() {
+    insta::assert_snapshot!(shown(&api(&document(
+        r##"
+paths:
+  /a: {post: {operationId: narrowed, requestBody: {required: true, content: {application/json: {schema: {allOf: [{$ref: '#/components/schemas/Tag'}, {required: [label]}, {description: A tag.}]}}}}}}
+  /b: {post: {operationId: read_only_is_needed, requestBody: {content: {application/json: {schema: {type: object, required: [id], properties: {id: {type: string, readOnly: true}, name: {type: string}}}}}}}}
+  /c: {post: {operationId: form_that_may_be_missing, requestBody: {content: {application/x-www-form-urlencoded: {schema: {type: object, required: [a], properties: {a: {type: string}}}}}}}}
+  /d: {post: {operationId: files, requestBody: {required: true, content: {multipart/form-data: {schema: {type: object, properties: {
+    files: {type: array, items: {type: string, format: binary}}, one: {$ref: '#/components/schemas/File'}, other: {type: string, contentMediaType: application/octet-stream}}}}}}}}
+  /e: {post: {operationId: nothing_but_read_only, requestBody: {required: true, content: {application/json: {schema: {type: object, properties: {id: {type: string, readOnly: true}}}}}}}}
+components: {schemas: {Tag: {type: object, properties: {label: {type: string}}}, File: {type: string, format: binary, description: A file.}}}
+"##
+    ))));
+}
+
+#[test]
 fn a_query_in_a_path_is_sent_and_a_fragment_is_not() {
     insta::assert_snapshot!(shown(&api(&document(
         "paths: {'/?Action=Get&Version=1%202': {get: {operationId: a}}, '/x#one': {get: {operationId: one}}, \

@@ -37,6 +37,40 @@ fn versions_are_read_as_they_are_written() {
 }
 
 #[test]
+fn a_key_that_is_there_twice_is_told() {
+    let json = r#"{"openapi": "3.1.0", "paths": {"/a/b": {"get": {"summary": "One.", "summary": "Two."}}}}"#;
+    let yaml = "openapi: 3.1.0\npaths:\n  /a/b:\n    get:\n      summary: One.\n      summary: Two.\n";
+    for text in [json, yaml] {
+        let api = api(text);
+        assert_eq!(api.endpoints[0].spec.description, "Two.");
+        let problems: Vec<String> = api.problems.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            problems,
+            ["the key is there twice: the last one counts (at `/paths/~1a~1b/get/summary`)"],
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn what_only_yaml_has_is_read() {
+    let text = "
+openapi: 3.1.0
+info: {}
+x-common: &common {summary: Merged., tags: [t]}
+paths:
+  /a:
+    get:
+      <<: *common
+      operationId: a
+      parameters:
+        - {name: x, in: query, schema: {enum: [on, off, yes, n, 0x1F, 1e3, 2020-01-01, 99999999999999999999, .inf]}}
+      responses: {200: {content: {application/json: {schema: {type: integer}}}}}
+";
+    insta::assert_snapshot!(shown(&api(text)));
+}
+
+#[test]
 fn files_of_the_same_folder_are_followed_and_others_are_not() {
     let files = Files(
         [
@@ -57,6 +91,29 @@ paths:
   /far: {$ref: 'https://h.example/a.yaml'}
 ";
     insta::assert_snapshot!(shown(&read(text, &OpenApiOptions::default(), &files).unwrap()));
+}
+
+#[test]
+fn what_swagger_2_shares_is_found() {
+    insta::assert_snapshot!(shown(&api(r##"
+swagger: '2.0'
+info: {title: T, version: '1'}
+host: h.example
+basePath: v1
+schemes: [ws, http]
+produces: [application/xml, application/json]
+securityDefinitions: {oauth: {type: oauth2, flow: application, tokenUrl: 'https://h.example/token', scopes: {}}}
+security: [{oauth: []}]
+parameters:
+  'a/b': {name: ids, in: query, type: array, items: {type: integer}, collectionFormat: ssv, description: Those., required: true}
+  File: {name: file, in: formData, type: file}
+responses: {Found: {description: Found., schema: {$ref: '#/definitions/Thing'}}}
+definitions: {Thing: {type: object, properties: {name: {type: string}}}}
+paths:
+  /things: {get: {operationId: find, parameters: [{$ref: '#/parameters/a~1b'}], responses: {'200': {$ref: '#/responses/Found'}}}}
+  /files: {post: {operationId: upload, parameters: [{$ref: '#/parameters/File'}]}}
+  /gone: {get: {operationId: gone, parameters: [{$ref: '#/parameters/Gone'}]}}
+"##)));
 }
 
 #[test]

@@ -102,6 +102,88 @@ fn aliases_of_yaml_do_not_explode() {
     assert!(quickly(|| try_read(&text)).is_err());
 }
 
+#[test]
+fn schemas_are_bounded_together() {
+    let values: Vec<u32> = (0..40_000).collect();
+    let large = json!({"name": "x", "in": "query", "schema": {"$ref": "#/components/schemas/Large"}});
+    let paths: serde_json::Map<String, Value> =
+        (0..30).map(|index| (format!("/p{index}"), json!({"get": {"parameters": [large]}}))).collect();
+    let document =
+        json!({"openapi": "3.1.0", "paths": paths, "components": {"schemas": {"Large": {"enum": values}}}});
+    let api = quickly(|| api(&document.to_string()));
+    assert_eq!(api.endpoints.len(), 24);
+    assert_eq!(
+        api.problems[0].to_string(),
+        "operation `get_p24` is left out: the schemas of all operations together are too large: pick fewer \
+         (at `/paths/~1p24/get`)"
+    );
+}
+
+#[test]
+fn what_swagger_2_shares_is_not_copied() {
+    let values: Vec<u32> = (0..40_000).collect();
+    let paths: serde_json::Map<String, Value> = (0..2000)
+        .map(|index| (format!("/p{index}"), json!({"post": {"parameters": [{"$ref": "#/parameters/a~1b"}]}})))
+        .collect();
+    let shared = json!({"name": "x", "in": "formData", "type": "integer", "enum": values});
+    let document = json!({"swagger": "2.0", "paths": paths, "parameters": {"a/b": shared}});
+    let api = quickly(|| api(&document.to_string()));
+    assert_eq!((api.endpoints.len(), api.problems.len()), (24, 1976));
+}
+
+#[test]
+fn names_that_are_all_the_same_are_told_apart_quickly() {
+    let paths: serde_json::Map<String, Value> =
+        (0..5000).map(|index| (format!("/p{index}"), json!({"get": {"operationId": "same"}}))).collect();
+    let api = quickly(|| api(&json!({"openapi": "3.1.0", "paths": paths}).to_string()));
+    assert_eq!(api.endpoints[4999].spec.name, "same_5000");
+}
+
+#[test]
+fn parameters_are_bounded() {
+    let parameters = |count: u32| -> Vec<Value> {
+        (0..count).map(|index| json!({"name": format!("p{index}"), "in": "query"})).collect()
+    };
+    let paths = json!({"/a": {"get": {"parameters": parameters(500)}}, "/b": {"get": {"parameters": parameters(20_000)}}});
+    let api = quickly(|| api(&json!({"openapi": "3.1.0", "paths": paths}).to_string()));
+    assert_eq!(api.endpoints.len(), 1);
+    let problems: Vec<String> = api.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        problems,
+        ["operation `get_b` is left out: it has more than 500 parameters (at `/paths/~1b/get`)"]
+    );
+}
+
+#[test]
+fn texts_that_are_too_deep_or_too_large_are_refused() {
+    for depth in [500, 100_000] {
+        let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        for text in
+            [document(&format!("x: {nested}")), format!("{{\"openapi\": \"3.1.0\", \"x\": {nested}}}")]
+        {
+            assert!(quickly(|| try_read(&text)).is_err(), "{depth}");
+        }
+    }
+    let indented: String = (0..3000).map(|level| format!("{}a:\n", " ".repeat(level))).collect();
+    assert!(quickly(|| try_read(&indented)).is_err());
+    let large = " ".repeat(backstop_toolsets::openapi::DOCUMENT_CAP + 1);
+    assert_eq!(try_read(&large).unwrap_err().to_string(), "the document is larger than 64 MiB");
+}
+
+#[test]
+fn parts_of_a_body_are_bounded() {
+    let level = |index: u32| {
+        let next = json!({"$ref": format!("#/components/schemas/L{}", index + 1)});
+        (format!("L{index}"), json!({"allOf": [next, next, next, next]}))
+    };
+    let mut schemas: serde_json::Map<String, Value> = (0..14).map(level).collect();
+    schemas.insert("L14".into(), json!({"type": "object"}));
+    let body = json!({"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/L0"}}}});
+    let document = json!({"openapi": "3.1.0", "paths": {"/a": {"post": {"requestBody": body}}}, "components": {"schemas": schemas}});
+    let api = quickly(|| api(&document.to_string()));
+    assert_eq!(api.endpoints[0].parameters[0].name, "body");
+}
+
 /// A document in which every part is used.
 fn whole() -> Value {
     json!({

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod documents;
+mod fetch;
 mod hostile;
 mod operations;
 mod schemas;

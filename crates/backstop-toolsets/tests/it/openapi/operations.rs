@@ -65,6 +65,70 @@ fn operations_are_picked_and_renamed() {
 }
 
 #[test]
+fn what_names_nothing_is_told_with_what_is_near() {
+    let text = document(SHOP);
+    let mut picks = OpenApiOptions::default();
+    picks.include = vec![
+        Selector { operation: Some("order/list".into()), ..Selector::default() },
+        Selector { tag: Some("user".into()), ..Selector::default() },
+        Selector { path: Some("/order".into()), ..Selector::default() },
+        Selector { method: Some("PATCH".into()), ..Selector::default() },
+    ];
+    assert_eq!(
+        options(&text, &picks),
+        "\n`include` picks no operation: operation `order/list`, did you mean `orders/list`? (at `/paths`)\n\
+         `include` picks no operation: tag `user`, did you mean `users`? (at `/paths`)\n\
+         `include` picks no operation: path `/order`, did you mean `/orders`? (at `/paths`)\n\
+         `include` picks no operation: method `PATCH` (at `/paths`)"
+    );
+}
+
+#[test]
+fn new_names_are_given_by_method_and_path_too_and_are_there_once() {
+    let text = document(SHOP);
+    let mut picks = OpenApiOptions::default();
+    let renamed = |pairs: &[(&str, &str)]| {
+        pairs.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect::<Vec<_>>()
+    };
+    picks.rename =
+        renamed(&[("GET /orders", "orders/get"), ("orders/get", "orders/list"), ("users/list", "users")]);
+    assert_eq!(options(&text, &picks), "orders/get orders/create orders/list users");
+    picks.rename =
+        renamed(&[("orders/list", "users/list"), ("orders/get", "one"), ("GET /orders/{id}", "two")]);
+    assert_eq!(
+        options(&text, &picks),
+        "orders/list orders/create one users/list\n\
+         `rename`: two operations are called `users/list` (at `/paths`)\n\
+         `rename`: `orders/get` has two new names (at `/paths`)"
+    );
+}
+
+#[test]
+fn deprecated_operations_are_left_out_on_demand() {
+    let text = document("paths: {/a: {get: {deprecated: true}, put: {}}}");
+    let mut picks = OpenApiOptions::default();
+    assert_eq!(options(&text, &picks), "get_a put_a");
+    picks.without_deprecated = true;
+    assert_eq!(options(&text, &picks), "put_a");
+}
+
+#[test]
+fn a_name_that_is_made_gives_way_to_one_that_is_written() {
+    let text = document("paths: {/a: {get: {}}, /b: {get: {operationId: get_a}}}");
+    assert_eq!(options(&text, &OpenApiOptions::default()), "get_a_2 get_a");
+}
+
+#[test]
+fn another_base_takes_the_place_of_the_servers_of_the_document() {
+    let text = document(
+        "paths: {/a: {get: {servers: [{url: 'https://h.example/v1/beta'}]}}, /b: {get: {servers: [{url: 'https://other.example'}]}}}",
+    );
+    let mut picks = OpenApiOptions::default();
+    picks.base_url = Some("http://127.0.0.1:4010".parse().unwrap());
+    insta::assert_snapshot!(shown(&read(&text, &picks, &Files::default()).unwrap()));
+}
+
+#[test]
 fn a_name_is_the_same_whatever_else_is_picked() {
     let text = document("paths: {/a: {get: {operationId: same}}, /b: {get: {operationId: same}}}");
     let mut picks = OpenApiOptions::default();

@@ -149,6 +149,48 @@ components:
 }
 
 #[test]
+fn a_branch_that_holds_its_own_parent_is_checked() {
+    let api = api(&document(
+        r##"
+paths:
+  /pets: {post: {operationId: add, requestBody: {required: true, content: {application/json: {schema: {type: object, required: [pet], properties: {pet: {$ref: '#/components/schemas/Pet'}}}}}}}}
+components:
+  schemas:
+    Pet: {type: object, oneOf: [{$ref: '#/components/schemas/Cat'}, {$ref: '#/components/schemas/Dog'}], discriminator: {propertyName: kind}}
+    Cat: {allOf: [{$ref: '#/components/schemas/Pet'}, {type: object, required: [lives], properties: {lives: {type: integer}}}]}
+    Dog: {allOf: [{$ref: '#/components/schemas/Pet'}, {type: object, required: [bark], properties: {bark: {type: string}}}]}
+"##,
+    ));
+    assert_eq!(told(&api, r#"{"pet":{"kind":"Cat","lives":9}}"#), r#"{"pet":{"kind":"Cat","lives":9}}"#);
+    assert_eq!(
+        told(&api, r#"{"pet":{"kind":"Dog"}}"#),
+        "Parameter \"pet.bark\" is mandatory for tool \"add\".\nCall add again with \"pet.bark\" added."
+    );
+}
+
+#[test]
+fn the_schema_of_an_answer_is_that_of_its_json() {
+    let output = |content: &str| {
+        let text = document(&format!(
+            "paths: {{/a: {{get: {{responses: {{default: {{}}, 4XX: {{}}, 2XX: {{content: {content}}}}}}}}}}}"
+        ));
+        api(&text).endpoints[0].spec.output_schema.clone().map(|schema| schema.to_string())
+    };
+    let integer = Some(r#"{"type":"integer"}"#.to_owned());
+    assert_eq!(output("{'Application/JSON; charset=utf-8': {schema: {type: integer}}}"), integer);
+    assert_eq!(
+        output("{text/plain: {schema: {type: string}}, application/hal+json: {schema: {type: integer}}}"),
+        integer
+    );
+    assert_eq!(output("{application/json: {schema: {}}}"), None);
+    assert_eq!(output("{application/json: {schema: {$ref: '#/components/schemas/Gone'}}}"), None);
+    assert_eq!(
+        output(&format!("{{application/json: {{schema: {{const: {}}}}}}}", "x".repeat(300 * 1024))),
+        None
+    );
+}
+
+#[test]
 fn a_keyword_that_nothing_can_be_checked_with_is_left_out_and_told() {
     insta::assert_snapshot!(shown(&api(&document(
         r#"
