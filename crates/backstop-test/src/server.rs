@@ -222,3 +222,50 @@ async fn until_closed(stream: &mut TcpStream) -> Option<()> {
     while stream.read(&mut unread).await.ok()? > 0 {}
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{ErrorKind, Read, Write},
+        net::TcpStream,
+        time::Instant,
+    };
+
+    use super::*;
+
+    /// Asks, and reads to the end of the connection.
+    fn ask(server: &Server) -> std::io::Result<String> {
+        let mut client = TcpStream::connect(server.url.trim_start_matches("http://"))?;
+        client.write_all(b"POST /x HTTP/1.1\r\nX-Id: 7\r\ncontent-length: 2\r\n\r\n{}")?;
+        let mut answer = String::new();
+        client.read_to_string(&mut answer)?;
+        Ok(answer)
+    }
+
+    #[test]
+    fn replies_come_in_order_and_the_last_one_again() {
+        let server = Server::start([Reply::bytes("one"), Reply::bytes("two")]);
+        assert_eq!([(); 3].map(|()| ask(&server).unwrap()), ["one", "two", "two"]);
+        assert_eq!(server.next().header("x-id"), Some("7"));
+        assert_eq!(server.lines(), ["POST /x", "POST /x"]);
+        assert_eq!((server.lines(), server.connections()), (vec![], 3));
+    }
+
+    #[test]
+    fn a_reset_is_told_apart_from_an_end() {
+        let reset = |server: &Server| ask(server).unwrap_err().kind();
+        assert_eq!(reset(&Server::start([Reply::reset()])), ErrorKind::ConnectionReset);
+        assert_eq!(reset(&Server::resetting()), ErrorKind::ConnectionReset);
+        assert_eq!(ask(&Server::start([Reply::hang_up()])).unwrap(), "");
+    }
+
+    #[test]
+    fn an_answer_drips_until_it_is_cut() {
+        let begun = Instant::now();
+        let server =
+            Server::start([Reply::events(["data: 1\n\n"]).cut(5).drip(10, Duration::from_millis(1))]);
+        let whole = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n";
+        assert_eq!(ask(&server).unwrap(), whole);
+        assert!(begun.elapsed() >= Duration::from_millis(9), "{:?}", begun.elapsed());
+    }
+}

@@ -139,43 +139,36 @@ fn what_a_gateway_says_is_for_the_operator_only() {
     assert!(document["error"]["operator_view"].to_string().contains("nginx"), "{document:#}");
 }
 
-#[test]
-fn a_substitute_is_told_apart_from_a_result() {
+/// The same of a call that fails with this answer, where this strategy is declared.
+fn both_with(strategy: &str, answer: Reply) -> String {
     let folder = folder();
-    let manifest = folder.read("backstop.yaml")
-        + "fallback:\n  - use_value: { value: { status: unknown }, note: The shop is closed. }\n";
+    let manifest = folder.read("backstop.yaml") + &format!("fallback:\n  - {strategy}\n");
     let folder = folder.with("backstop.yaml", manifest);
-    let server = Server::start([Reply::json(404, json!({"message": "no such order"}))]);
+    let server = Server::start([answer]);
     let run = |more: &[&str]| {
         let arguments = [&["call", "backstop.yaml", "get_order", ORDER], more].concat();
         folder.backstop(&arguments).env("SHOP_URL", &server.url).run()
     };
-    assert_snapshot!(format!("{}\n{}", run(&[]), run(&["--json"])));
+    format!("{}\n{}", run(&[]), run(&["--json"]))
+}
+
+fn not_found() -> Reply {
+    Reply::json(404, json!({"message": "no such order"}))
+}
+
+#[test]
+fn a_substitute_is_told_apart_from_a_result() {
+    let strategy = "use_value: { value: { status: unknown }, note: The shop is closed. }";
+    assert_snapshot!(both_with(strategy, not_found()));
 }
 
 #[test]
 fn a_stop_is_told() {
-    let folder = folder();
-    let manifest =
-        folder.read("backstop.yaml") + "fallback:\n  - stop: { message: Call the administrator. }\n";
-    let folder = folder.with("backstop.yaml", manifest);
-    let server = Server::start([Reply::json(401, json!({"message": "bad token"}))]);
-    let run = |more: &[&str]| {
-        let arguments = [&["call", "backstop.yaml", "get_order", ORDER], more].concat();
-        folder.backstop(&arguments).env("SHOP_URL", &server.url).run()
-    };
-    assert_snapshot!(format!("{}\n{}", run(&[]), run(&["--json"])));
+    let answer = Reply::json(401, json!({"message": "bad token"}));
+    assert_snapshot!(both_with("stop: { message: Call the administrator. }", answer));
 }
 
 #[test]
 fn a_call_that_waits_for_a_person_says_what_is_asked() {
-    let folder = folder();
-    let manifest = folder.read("backstop.yaml") + "fallback:\n  - ask_human: { question: 'Is it lost?' }\n";
-    let folder = folder.with("backstop.yaml", manifest);
-    let server = Server::start([Reply::json(404, json!({"message": "no such order"}))]);
-    let run = |more: &[&str]| {
-        let arguments = [&["call", "backstop.yaml", "get_order", ORDER], more].concat();
-        folder.backstop(&arguments).env("SHOP_URL", &server.url).run()
-    };
-    assert_snapshot!(format!("{}\n{}", run(&[]), run(&["--json"])));
+    assert_snapshot!(both_with("ask_human: { question: 'Is it lost?' }", not_found()));
 }
