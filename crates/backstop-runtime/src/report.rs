@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use backstop_core::{
-    Applied, CallId, Message, OperatorView, Outcome, Reference, Run, RunId, ToolErrorKind, Usage,
+    Applied, CallId, Message, OperatorView, Outcome, Reference, Run, RunId, ToolErrorKind, ToolOutput, Usage,
     message::ResultContent, run::CallReport,
 };
 use serde_json::Value;
@@ -59,7 +59,7 @@ pub struct CallSummary {
     /// What the model was shown; empty for a call that waits.
     pub view: String,
     /// The output, of a call that has one.
-    pub output: Option<Value>,
+    pub output: Option<ToolOutput>,
 }
 
 impl RunReport {
@@ -152,7 +152,7 @@ impl CallSummary {
                 ResultContent::Output(output)
                 | ResultContent::Mended { output, .. }
                 | ResultContent::Substitute { output, .. },
-            ) => Some(output.to_value()),
+            ) => Some(output.clone()),
             Some(ResultContent::Failure(_)) | None => None,
         };
         Self {

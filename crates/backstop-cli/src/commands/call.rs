@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use backstop::{CallState, CancellationToken, Outcome, RunReport};
-use serde_json::Value;
+use backstop::{CallState, CancellationToken, Outcome, RunReport, ToolOutput};
 
 use super::{Exit, agent, argument_or_stdin, complain, say, say_json, warn};
 use crate::{
@@ -40,8 +39,8 @@ fn show(report: &RunReport, json: bool) -> Exit {
     };
     if !json {
         match &call.output {
-            Some(Value::String(text)) => say(&plain(text)),
-            Some(value) => say_json(value),
+            Some(ToolOutput::Json(value)) if !value.is_string() => say_json(value),
+            Some(output) => say(&plain(&output.whole_text())),
             None => say(&plain(&call.view)),
         }
     }

@@ -1,6 +1,6 @@
 //! The JSON documents of `run` and `call`.
 
-use backstop::{CallState, CallSummary, Outcome, RunReport, run::Question, text};
+use backstop::{CallState, CallSummary, Outcome, RunReport, ToolOutput, run::Question, text};
 use serde_json::{Value, json};
 
 use super::stdout::plain;
@@ -56,7 +56,7 @@ fn call(call: &CallSummary) -> Value {
         "applied": call.applied,
         "reference": call.reference,
         "view": view(call),
-        "output": call.output,
+        "output": call.output.as_ref().map(ToolOutput::to_value),
     })
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn call_document(report: &RunReport, call: Option<&CallSummary>) -> V
     };
     json!({
         "ok": call.is_some_and(|call| call.ok),
-        "output": call.and_then(|call| call.output.as_ref()),
+        "output": call.and_then(|call| call.output.as_ref()).map(ToolOutput::to_value),
         "attempts": call.map_or(0, |call| call.attempts),
         "question": question,
         "error": error,

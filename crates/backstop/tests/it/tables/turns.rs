@@ -389,7 +389,11 @@ async fn sources_of(words: &[&str], streamed: bool) -> Lines {
 }
 
 fn outputs(report: &backstop::RunReport) -> Lines {
-    report.calls().iter().map(|call| call.output.clone().unwrap_or_default().to_string()).collect()
+    report
+        .calls()
+        .iter()
+        .map(|call| call.output.as_ref().map_or(Value::Null, ToolOutput::to_value).to_string())
+        .collect()
 }
 
 #[tokio::test]
