@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{
     auth::{Auth, auth},
+    by_name::ByName,
     connection::{Connection, connection},
     header::{Header, caller_headers, check_header_name, headers},
     name::lint_provider_name,
@@ -66,7 +67,7 @@ pub struct HttpConfig {
     /// How the service is reached.
     pub connection: Connection,
     /// The tools.
-    pub endpoints: Vec<HttpEndpoint>,
+    pub endpoints: ByName<HttpEndpoint>,
 }
 
 /// The method of a request.

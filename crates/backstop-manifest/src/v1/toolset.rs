@@ -8,6 +8,7 @@ use super::{
     answer::{AnswerSettings, LargeResults, answer, large_results},
     arguments::{approve, arguments, reconcile},
     breaker::{CircuitBreaker, circuit_breaker},
+    by_name::ByName,
     fallback::{Fallback, fallback},
     http::{HttpConfig, HttpEndpoint, http},
     limits::too_long,
@@ -79,7 +80,7 @@ pub struct ToolsetConfig {
     /// What becomes of results that are too large to show.
     pub large_results: LargeResults,
     /// What is declared for single tools beside where they come from; it goes before what an endpoint says.
-    pub tools: Vec<(Spanned<String>, ToolSettings)>,
+    pub tools: ByName<(Spanned<String>, ToolSettings)>,
     /// Where the tools come from.
     pub kind: ToolsetKind,
 }
@@ -145,10 +146,13 @@ impl ToolsetConfig {
     /// What holds for a tool by its own name: what is declared under `tools`, else with its endpoint, else for
     /// the toolset, else what its method says. `fallback` is that of the tool alone.
     pub fn settings(&self, tool: &str) -> ToolSettings {
-        let declared = self.tools.iter().find(|(name, _)| name.value == tool);
+        let declared = self.tools.named(tool);
         let own = declared.map(|(_, settings)| settings.clone()).unwrap_or_default();
         let endpoint = self.endpoint(tool);
-        let own = endpoint.map_or_else(|| own.clone(), |endpoint| own.clone().or(&endpoint.settings));
+        let own = match endpoint {
+            Some(endpoint) => own.or(&endpoint.settings),
+            None => own,
+        };
         let usual = endpoint.map(|endpoint| endpoint.method.usual_effect());
         let above = ToolSettings {
             effect: self.effect.or(usual),
@@ -187,7 +191,7 @@ impl ToolsetConfig {
 
     fn endpoint(&self, tool: &str) -> Option<&HttpEndpoint> {
         match &self.kind {
-            ToolsetKind::Http(http) => http.endpoints.iter().find(|endpoint| endpoint.name.value == tool),
+            ToolsetKind::Http(http) => http.endpoints.named(tool),
             ToolsetKind::OpenApi(_) => None,
         }
     }

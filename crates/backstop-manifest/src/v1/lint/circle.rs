@@ -1,10 +1,11 @@
 //! Tools that serve each other's calls in a circle.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use backstop_core::Action;
 
 use super::{
+    super::toolset::ToolsetConfig,
     Tool, is_for,
     names::{Found, Names},
 };
@@ -27,7 +28,11 @@ struct Way {
 /// twice.
 pub(super) fn circles(names: &Names<'_>, problems: &Problems) {
     let tools: Vec<Tool<'_>> = names.all().collect();
-    let ways: Vec<Vec<Way>> = tools.iter().map(|tool| ways(names, &tools, *tool)).collect();
+    let mut places = HashMap::with_capacity(tools.len());
+    for (place, tool) in tools.iter().enumerate() {
+        places.entry(key(*tool)).or_insert(place);
+    }
+    let ways: Vec<Vec<Way>> = tools.iter().map(|tool| ways(names, &places, *tool)).collect();
     for first in 0..tools.len() {
         let Some(circle) = shortest(&ways, first) else { continue };
         let place = circle.get(1).copied().unwrap_or(first);
@@ -47,21 +52,27 @@ pub(super) fn circles(names: &Names<'_>, problems: &Problems) {
     }
 }
 
-/// Where the list that holds for a tool leads to.
-fn ways(names: &Names<'_>, tools: &[Tool<'_>], tool: Tool<'_>) -> Vec<Way> {
+/// A tool by its toolset and its name.
+type Key<'m> = (*const ToolsetConfig, &'m str);
+
+fn key((toolset, tool): Tool<'_>) -> Key<'_> {
+    (std::ptr::from_ref(toolset), tool)
+}
+
+/// Where the list that holds for a tool leads to. `places` are those of all tools.
+fn ways(names: &Names<'_>, places: &HashMap<Key<'_>, usize>, tool: Tool<'_>) -> Vec<Way> {
     let (toolset, own) = tool;
     let Some(list) = names.manifest.fallback_for(&toolset.name.value, own) else { return Vec::new() };
     let is_shared = toolset.settings(own).fallback.is_none();
-    let is = |one: Tool<'_>, other: Tool<'_>| std::ptr::eq(one.0, other.0) && one.1 == other.1;
     let placed = list.placed().filter_map(|(strategy, span, path)| {
         let Action::UseTool { tool: name, .. } = &strategy.action else { return None };
         let Found::Tool(next) = names.find(name) else { return None };
         // A shared list that is for all tools is also for the one that serves them: nobody means that by it.
-        let is_aside = is_shared && strategy.when.tools.is_empty() && is(next, tool);
+        let is_aside = is_shared && strategy.when.tools.is_empty() && key(next) == key(tool);
         if is_aside || !is_for(strategy, &tool) {
             return None;
         }
-        Some(Way { to: tools.iter().position(|known| is(*known, next))?, span, path })
+        Some(Way { to: *places.get(&key(next))?, span, path })
     });
     placed.collect()
 }

@@ -76,7 +76,7 @@ fn levels(manifest: &Manifest) -> Vec<(&Fallback, Level<'_>)> {
 
 fn endpoints(toolset: &ToolsetConfig) -> &[HttpEndpoint] {
     match &toolset.kind {
-        ToolsetKind::Http(http) => http.endpoints.as_slice(),
+        ToolsetKind::Http(http) => &http.endpoints,
         ToolsetKind::OpenApi(_) => &[],
     }
 }
@@ -84,6 +84,14 @@ fn endpoints(toolset: &ToolsetConfig) -> &[HttpEndpoint] {
 /// The tools that are known without asking anybody.
 fn tools_in(toolset: &ToolsetConfig) -> impl Iterator<Item = Tool<'_>> {
     endpoints(toolset).iter().map(move |endpoint| (toolset, endpoint.name.as_str()))
+}
+
+/// The tool of this name, where it is known without asking anybody.
+fn tool_in<'m>(toolset: &'m ToolsetConfig, name: &str) -> Option<Tool<'m>> {
+    match &toolset.kind {
+        ToolsetKind::Http(http) => Some((toolset, http.endpoints.named(name)?.name.as_str())),
+        ToolsetKind::OpenApi(_) => None,
+    }
 }
 
 /// The tools that a list is for: those without a nearer one.

@@ -9,7 +9,7 @@ use backstop_core::{
 
 use super::{
     super::{manifest::Manifest, toolset::ToolsetConfig},
-    Tool, tools_in,
+    Tool, tool_in, tools_in,
 };
 
 /// What a name of a tool leads to.
@@ -33,6 +33,16 @@ struct Offer {
     catalog: Catalog,
     /// Places in the catalog by toolset and own name.
     places: HashMap<(usize, String), usize>,
+    /// Places in the catalog by own name alone; `None` where several have it.
+    own: HashMap<String, Option<usize>>,
+}
+
+impl Offer {
+    /// The tool that a run finds by this name. The catalog looks at all of its tools for that.
+    fn find(&self, name: &str) -> Option<&CatalogEntry> {
+        let only = || self.catalog.entries().get((*self.own.get(name)?)?);
+        self.catalog.get(name).or_else(only)
+    }
 }
 
 impl<'m> Names<'m> {
@@ -47,9 +57,9 @@ impl<'m> Names<'m> {
 
     /// The tool that a run finds by this name.
     pub(super) fn find(&self, name: &str) -> Found<'m> {
-        let found = self.offer().catalog.find(name).ok().and_then(|entry| {
+        let found = self.offer().find(name).and_then(|entry| {
             let toolset = self.manifest.toolsets.get(entry.toolset)?;
-            tools_in(toolset).find(|(_, tool)| *tool == entry.spec.name)
+            tool_in(toolset, &entry.spec.name)
         });
         match found {
             Some(tool) if self.is_sure(tool, name) => Found::Tool(tool),
@@ -60,7 +70,7 @@ impl<'m> Names<'m> {
 
     /// A tool as a run offers it; `None` for one that is not known, or that can't be used.
     pub(super) fn entry(&self, (toolset, tool): Tool<'_>) -> Option<&CatalogEntry> {
-        let Offer { catalog, places } = self.offer();
+        let Offer { catalog, places, .. } = self.offer();
         let toolset = self.manifest.toolsets.iter().position(|other| std::ptr::eq(other, toolset))?;
         catalog.entries().get(*places.get(&(toolset, tool.to_owned()))?)
     }
@@ -68,9 +78,9 @@ impl<'m> Names<'m> {
     /// What to call a tool: its own name where this leads to it, else the one that the model knows.
     pub(super) fn name_of(&self, tool: Tool<'_>) -> String {
         let entry = self.entry(tool);
-        let is_found = || match self.offer().catalog.find(tool.1) {
-            Ok(found) => entry.is_some_and(|entry| std::ptr::eq(entry, found)),
-            Err(_) => false,
+        let is_found = || match self.offer().find(tool.1) {
+            Some(found) => entry.is_some_and(|entry| std::ptr::eq(entry, found)),
+            None => false,
         };
         entry.filter(|_| !is_found()).map_or_else(|| tool.1.to_owned(), |entry| entry.name.clone())
     }
@@ -99,7 +109,11 @@ impl<'m> Names<'m> {
             let (catalog, _) = Catalog::build(self.manifest.toolsets.iter().map(source).collect());
             let key = |entry: &CatalogEntry| (entry.toolset, entry.spec.name.clone());
             let places = catalog.entries().iter().enumerate().map(|(at, entry)| (key(entry), at)).collect();
-            Offer { catalog, places }
+            let mut own = HashMap::new();
+            for (at, entry) in catalog.entries().iter().enumerate() {
+                own.entry(entry.spec.name.clone()).and_modify(|at| *at = None).or_insert(Some(at));
+            }
+            Offer { catalog, places, own }
         })
     }
 }
