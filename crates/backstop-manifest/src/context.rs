@@ -18,7 +18,7 @@ use crate::{
 
 /// Bytes that all references of one manifest may come to.
 const EXPANDED_CAP: usize = 8 * 1024 * 1024;
-const SECRET_PLACES: &str = "secrets are allowed in `api_key`, `auth`, header values, and `const` of a query, header or body parameter";
+const SECRET_PLACES: &str = "secrets are allowed in `api_key`, `auth`, header values, `env`, and `const` of a query, header or body parameter";
 
 /// The state of one load.
 pub(crate) struct Context<'a> {

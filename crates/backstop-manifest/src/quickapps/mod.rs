@@ -6,9 +6,11 @@
 //! without a word. What QuickApps takes as plain text stays text: `${..}` refers to nothing there.
 
 mod app;
+mod authorization;
 mod credential;
 mod draft;
 mod fallback;
+mod mcp;
 mod migrate;
 mod model;
 mod name;

@@ -1,10 +1,12 @@
-//! `tool_sets`: the REST services; other kinds are left out, which is reported.
+//! `tool_sets`: the REST services and the MCP servers; other kinds are left out, which is reported.
 
 use super::{
+    authorization::{Authorization, authorization, basic, unknown_authorization},
     credential::Credentials,
     draft::{Data, Draft},
+    mcp::mcp,
     name,
-    report::{all_unsupported, disabled, pointless, renamed, unsupported},
+    report::{all_unsupported, disabled, renamed, unsupported},
     tool::{Endpoint, tool},
 };
 use crate::{
@@ -23,22 +25,31 @@ const REST_KEYS: &[&str] = &[
     "hidden_from_model",
     "response_as_attachment",
 ];
-const KINDS: &[(&str, &str)] = &[
-    ("rest-api", ""),
-    ("mcp", "an MCP server"),
-    ("dial-mcp", "an MCP server of DIAL"),
-    ("dial-app", "a DIAL application"),
-    ("dial-deployment", "DIAL deployments"),
-    ("internal", "tools that QuickApps has built in"),
-    ("predefined", "a toolset that QuickApps has built in"),
+const KINDS: &[(&str, Kind)] = &[
+    ("rest-api", Kind::Rest),
+    ("mcp", Kind::Mcp),
+    ("dial-mcp", Kind::Unsupported("an MCP server of DIAL")),
+    ("dial-app", Kind::Unsupported("a DIAL application")),
+    ("dial-deployment", Kind::Unsupported("DIAL deployments")),
+    ("internal", Kind::Unsupported("tools that QuickApps has built in")),
+    ("predefined", Kind::Unsupported("a toolset that QuickApps has built in")),
 ];
 /// Letters of a native prefix at most.
-const PREFIX_CAP: usize = 32;
+pub(super) const PREFIX_CAP: usize = 32;
+
+/// What a toolset is.
+#[derive(Clone, Copy)]
+enum Kind {
+    Rest,
+    Mcp,
+    /// What it would be.
+    Unsupported(&'static str),
+}
 
 /// What toolsets must not have in common.
 #[derive(Default)]
 pub(super) struct Names {
-    toolsets: name::Taken,
+    pub(super) toolsets: name::Taken,
     /// Names that the model sees.
     tools: name::Taken,
     /// The name of each tool in the text, and the one that the model sees.
@@ -83,19 +94,20 @@ pub(super) fn toolset(at: &At<'_>, credentials: &Credentials, names: &mut Names)
         disabled(at, "toolset");
         return Vec::new();
     }
-    if !kind.is_empty() {
-        let called = ["name", "template_name", "dial_id", "deployment_id"].into_iter().find_map(given);
-        let called = called.and_then(display_name);
-        let called = called.map(|name| format!(" `{}`", backstop_core::text::escaped(&name, 80)));
-        let message =
-            format!("the toolset{} is left out: {kind} can't be used yet", called.unwrap_or_default());
-        at.warn(code::QUICKAPPS_UNSUPPORTED, message);
-        return Vec::new();
+    match kind {
+        Kind::Rest => at.fields_leniently(REST_KEYS).map(|fields| rest(&fields, credentials, names)),
+        Kind::Mcp => mcp(at, credentials, names).map(|made| vec![made]),
+        Kind::Unsupported(kind) => {
+            let called = ["name", "template_name", "dial_id", "deployment_id"].into_iter().find_map(given);
+            let called = called.and_then(display_name);
+            let called = called.map(|name| format!(" `{}`", backstop_core::text::escaped(&name, 80)));
+            let message =
+                format!("the toolset{} is left out: {kind} can't be used yet", called.unwrap_or_default());
+            at.warn(code::QUICKAPPS_UNSUPPORTED, message);
+            None
+        }
     }
-    match at.fields_leniently(REST_KEYS) {
-        Some(fields) => rest(&fields, credentials, names),
-        None => Vec::new(),
-    }
+    .unwrap_or_default()
 }
 
 fn rest(fields: &Fields<'_>, credentials: &Credentials, names: &mut Names) -> Vec<(String, Draft)> {
@@ -164,12 +176,12 @@ impl Scope<'_, '_> {
         let mut body_key = None;
         let mut auth = None;
         if let Some(at) = self.authorization {
-            match self.auth(at)? {
-                Auth::Native(draft) => auth = Some(draft),
-                Auth::InBody(name, value) => body_key = Some((name, value)),
+            match authorization(at, self.credentials, self.key, &["header", "query", "body"])? {
+                Authorization::Native(draft) => auth = Some(draft),
+                Authorization::InBody(name, value) => body_key = Some((name, value)),
             }
         } else if let Some((user, password)) = &service.user {
-            auth = Some(Draft::map(&service.at, [("basic", self.basic(&service.at, user, password))]));
+            auth = Some(basic(&service.at, user, password, self.credentials, self.key));
         }
         // The model knows a tool by the name of its toolset and its own.
         let letters = name::tool_letters(self.display);
@@ -210,65 +222,6 @@ impl Scope<'_, '_> {
         Some(Draft::map(self.name_at, members))
     }
 
-    fn basic(&self, at: &At<'_>, user: &str, password: &str) -> Draft {
-        let password = self.credentials.value(at, password, [self.key, "password"]);
-        Draft::map(at, [("username", Draft::text(at, user)), ("password", password)])
-    }
-
-    fn auth(&self, at: &At<'_>) -> Option<Auth> {
-        let known = &[
-            "type",
-            "username",
-            "password",
-            "token",
-            "key",
-            "name",
-            "location",
-            "client_id",
-            "client_secret",
-            "token_url",
-            "scope",
-            "aud",
-        ];
-        let fields = at.fields_leniently(known)?;
-        let credential =
-            |key: &str, called: &str| self.credentials.draft(fields.required(key)?, [self.key, called]);
-        let native = |kind: &str, draft: Draft| Some(Auth::Native(Draft::map(at, [(kind, draft)])));
-        let kind = fields.get("type").and_then(At::text)?;
-        let read: &[&str] = match kind.as_str() {
-            "bearer" => &["token"],
-            "basic" => &["username", "password"],
-            _ => &["key", "name", "location"],
-        };
-        let others = known.iter().filter(|key| **key != "type" && !read.contains(key));
-        pointless(&fields, &others.copied().collect::<Vec<_>>());
-        match kind.as_str() {
-            "bearer" => native("bearer", credential("token", "token")?),
-            "basic" => {
-                let user_at = fields.required("username");
-                let password = credential("password", "password");
-                let user_at = user_at?;
-                let user = Draft::text(user_at, &user_at.text()?);
-                native("basic", Draft::map(at, [("username", user), ("password", password?)]))
-            }
-            _ => {
-                let name_at = fields.required("name");
-                let value = credential("key", "key");
-                let name_at = name_at?;
-                let name = name_at.some_text()?;
-                let place = match fields.get("location") {
-                    Some(at) => at.one_of(&["header", "query", "body"].map(|place| (place, place)))?,
-                    None => "header",
-                };
-                if place == "body" {
-                    return Some(Auth::InBody(name, value?));
-                }
-                let members = [(place, Draft::text(name_at, &name)), ("value", value?)];
-                native("api_key", Draft::map(at, members))
-            }
-        }
-    }
-
     /// A key that is a member of the body is a parameter that the model does not see.
     fn add_key(&self, endpoint: &mut Endpoint<'_>, name: &str, value: &Draft) {
         let Data::Text(reference) = &value.data else { return };
@@ -288,26 +241,8 @@ impl Scope<'_, '_> {
     }
 }
 
-enum Auth {
-    Native(Draft),
-    /// A member of the JSON body: its name and its value.
-    InBody(String, Draft),
-}
-
-/// Why a toolset can't be authenticated like this, if it can't.
-fn unknown_authorization(at: &At<'_>) -> Option<String> {
-    let kind = at.child("type").filter(|kind| !kind.is_null()).and_then(|kind| kind.text());
-    match kind.as_deref() {
-        Some("bearer" | "basic" | "api_key") => None,
-        Some(kind) => {
-            Some(format!("of the type `{}` can't be used yet", backstop_core::text::escaped(kind, 40)))
-        }
-        None => Some("has no `type`".into()),
-    }
-}
-
 /// A name, or the one for English speakers, or any.
-fn display_name(at: &At<'_>) -> Option<String> {
+pub(super) fn display_name(at: &At<'_>) -> Option<String> {
     let Some(entries) = at.entries_quietly() else { return at.some_text() };
     if entries.len() > 1 {
         at.report(Diagnostic::warning(

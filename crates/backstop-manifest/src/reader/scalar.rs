@@ -165,6 +165,32 @@ impl At<'_> {
         Some(duration)
     }
 
+    /// A size with a unit, within these bounds.
+    pub(crate) fn size(&self, least: usize, most: usize) -> Option<usize> {
+        let found = self.expanded("a size such as `8MiB`", Secrets::Forbidden)?;
+        let text = found.text.trim();
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, unit) = text.split_at(digits);
+        let unit = match unit.trim_start() {
+            "KiB" => Some(1 << 10),
+            "MiB" => Some(1 << 20),
+            _ => None,
+        };
+        let Some((number, unit)) = Some(number).filter(|number| !number.is_empty()).zip(unit) else {
+            let problem = format!("expected a size such as `8MiB`, got {}", self.found());
+            let hint = "a whole number and one of the units `KiB` and `MiB`";
+            self.report(Diagnostic::error(code::INVALID_VALUE, problem).hint(hint));
+            return None;
+        };
+        let size = number.parse().unwrap_or(usize::MAX).saturating_mul(unit);
+        if !(least..=most).contains(&size) {
+            let (least, most) = (text::size(least), text::size(most));
+            self.error(code::OUT_OF_RANGE, format!("must be {least} to {most}, got {}", self.found()));
+            return None;
+        }
+        Some(size)
+    }
+
     /// One of these words.
     pub(crate) fn one_of<T: Copy>(&self, known: &[(&'static str, T)]) -> Option<T> {
         let found = self.text()?;

@@ -12,6 +12,7 @@ use super::{
     fallback::{Fallback, fallback},
     http::{HttpConfig, HttpEndpoint, http},
     limits::too_long,
+    mcp::{self, McpConfig, mcp},
     name::{LONGEST, invalid_name, is_name},
     openapi::{OpenApiConfig, openapi},
 };
@@ -36,9 +37,11 @@ const KEYS: &[&str] = &[
     "effect",
     "circuit_breaker",
     "large_results",
+    "required",
     "tools",
 ];
 const KINDS: &[&str] = &["http", "openapi", "mcp", "files", "agent", "deployment"];
+const USABLE: &str = "use `http`, `openapi` or `mcp`";
 const SETTINGS_KEYS: &[&str] = &[
     "effect",
     "timeout",
@@ -81,6 +84,8 @@ pub struct ToolsetConfig {
     pub large_results: LargeResults,
     /// What is declared for single tools beside where they come from; it goes before what an endpoint says.
     pub tools: ByName<(Spanned<String>, ToolSettings)>,
+    /// Whether there is no agent without its tools. Otherwise they are missing where nobody can be asked for them.
+    pub required: bool,
     /// Where the tools come from.
     pub kind: ToolsetKind,
 }
@@ -93,6 +98,8 @@ pub enum ToolsetKind {
     Http(HttpConfig),
     /// A REST service, as its document describes it.
     OpenApi(OpenApiConfig),
+    /// An MCP server.
+    Mcp(Box<McpConfig>),
 }
 
 /// What is declared for one tool; `None` leaves it to the level above.
@@ -180,7 +187,7 @@ impl ToolsetConfig {
         };
         match &self.kind {
             ToolsetKind::Http(http) => http.endpoints.iter().map(spec).collect(),
-            ToolsetKind::OpenApi(_) => Vec::new(),
+            ToolsetKind::OpenApi(_) | ToolsetKind::Mcp(_) => Vec::new(),
         }
     }
 
@@ -192,7 +199,7 @@ impl ToolsetConfig {
     fn endpoint(&self, tool: &str) -> Option<&HttpEndpoint> {
         match &self.kind {
             ToolsetKind::Http(http) => http.endpoints.named(tool),
-            ToolsetKind::OpenApi(_) => None,
+            ToolsetKind::OpenApi(_) | ToolsetKind::Mcp(_) => None,
         }
     }
 }
@@ -216,6 +223,7 @@ pub(super) fn toolset(at: &At<'_>, wall_clock: Duration) -> Option<ToolsetConfig
     };
     let large_results = fields.get("large_results").map(large_results);
     let kind = kind(&fields, wall_clock);
+    let required = fields.get("required").and_then(|at| required(at, kind.as_ref())).unwrap_or(false);
     let names = fields.get("http").and_then(endpoint_names);
     if let Some(at) = fields.get("http")
         && names.as_ref().is_some_and(Vec::is_empty)
@@ -224,6 +232,9 @@ pub(super) fn toolset(at: &At<'_>, wall_clock: Duration) -> Option<ToolsetConfig
         at.report_key(Diagnostic::warning(code::EMPTY_TOOLSET, message));
     }
     let tools = fields.get("tools").and_then(|at| at.entries("a mapping of tool names")).unwrap_or_default();
+    if let Some(ToolsetKind::Mcp(mcp)) = &kind {
+        tools.iter().for_each(|at| mcp::check_tool(at, mcp));
+    }
     let tools = tools.iter().filter_map(|at| tool(at, names.as_deref(), wall_clock)).collect();
     let prefix = match prefix {
         Some(prefix) => prefix?,
@@ -240,13 +251,26 @@ pub(super) fn toolset(at: &At<'_>, wall_clock: Duration) -> Option<ToolsetConfig
         circuit_breaker: circuit_breaker?,
         large_results: match (large_results, &kind) {
             (Some(declared), _) => declared?,
-            // Whoever writes endpoints down picks small answers; a document has them all.
-            (None, Some(ToolsetKind::OpenApi(_))) => LargeResults::Keep,
+            // Whoever writes endpoints down picks small answers; a document and a server have them all.
+            (None, Some(ToolsetKind::OpenApi(_) | ToolsetKind::Mcp(_))) => LargeResults::Keep,
             (None, _) => LargeResults::Cut,
         },
         tools,
+        required,
         kind: kind?,
     })
+}
+
+/// Reads `required`, and warns where it changes nothing.
+fn required(at: &At<'_>, kind: Option<&ToolsetKind>) -> Option<bool> {
+    let required = at.boolean()?;
+    if matches!(kind, Some(ToolsetKind::Http(_))) {
+        let problem = Diagnostic::warning(code::NO_EFFECT, "`required` changes nothing here");
+        at.report_key(
+            problem.hint("all tools of an `http` toolset stand in the manifest, so nobody is asked for them"),
+        );
+    }
+    Some(required)
 }
 
 fn kind(fields: &Fields<'_>, wall_clock: Duration) -> Option<ToolsetKind> {
@@ -254,16 +278,15 @@ fn kind(fields: &Fields<'_>, wall_clock: Duration) -> Option<ToolsetKind> {
     match given.as_slice() {
         [("http", at)] => http(at, wall_clock).map(ToolsetKind::Http),
         [("openapi", at)] => openapi(at).map(ToolsetKind::OpenApi),
+        [("mcp", at)] => mcp(at).map(|mcp| ToolsetKind::Mcp(Box::new(mcp))),
         [(kind, at)] => {
             let message = format!("toolsets of the kind `{kind}` are not supported by this version");
-            let hint = "use `http` or `openapi`";
-            at.report_key(Diagnostic::error(code::UNSUPPORTED_TOOLSET, message).hint(hint));
+            at.report_key(Diagnostic::error(code::UNSUPPORTED_TOOLSET, message).hint(USABLE));
             None
         }
         [] => {
-            let hint = "use `http` or `openapi`";
             let message = "a toolset needs a kind, which says where its tools come from";
-            fields.at.report(Diagnostic::error(code::EXACTLY_ONE, message).hint(hint));
+            fields.at.report(Diagnostic::error(code::EXACTLY_ONE, message).hint(USABLE));
             None
         }
         [(first, _), (second, at), ..] => {
@@ -275,6 +298,9 @@ fn kind(fields: &Fields<'_>, wall_clock: Duration) -> Option<ToolsetKind> {
             }
             if let Some(at) = fields.get("openapi") {
                 openapi(at);
+            }
+            if let Some(at) = fields.get("mcp") {
+                mcp(at);
             }
             None
         }

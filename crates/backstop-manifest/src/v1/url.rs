@@ -131,7 +131,7 @@ pub(super) fn url_with_query(at: &At<'_>) -> Option<Spanned<HttpUrl>> {
 
 /// Whether a query parameter of this name holds a credential. Other values are no secrets: hiding `true` would hide
 /// it everywhere.
-fn is_credential(name: &str) -> bool {
+pub(crate) fn is_credential(name: &str) -> bool {
     let name: String =
         name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     ["key", "token", "secret", "password", "signature"].iter().any(|end| name.ends_with(end))

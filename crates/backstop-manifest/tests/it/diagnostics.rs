@@ -32,7 +32,7 @@ fn texts() -> Vec<String> {
         endpoints("{a: {path: /a, parameters: {p: {schema: {type: strange}}}}}"),
         "version: 2\nfoo: bar\n".into(),
         "version: 1\nname: a\nmodel: {provider: dial}\n".into(),
-        toolset("{mcp: shop}"),
+        toolset("{files: shop}"),
         strategy("{retry: {}, stop: {}}"),
         with("description: ${NOPE}\n"),
         toolset("{http: {base_url: 'http://h', auth: {bearer: ${secret:NOPE}}, endpoints: {a: {path: /a}}}}"),

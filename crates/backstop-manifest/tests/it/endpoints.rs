@@ -149,7 +149,7 @@ fn every_mistake_of_an_endpoint_is_reported() {
 fn every_mistake_of_a_toolset_is_reported() {
     insta::assert_snapshot!(problems(&with(
         r#"toolsets:
-  a: {mcp: {command: [x]}}
+  a: {agent: {command: [x]}}
   b: {}
   c: {http: {base_url: http://h, endpoints: {}}, files: {root: .}}
   d: {htpp: {}}

@@ -17,6 +17,7 @@ mod endpoints;
 mod fallback;
 mod forms;
 mod hostile;
+mod mcp;
 mod openapi;
 mod places;
 mod quickapps;

@@ -77,7 +77,7 @@ fn levels(manifest: &Manifest) -> Vec<(&Fallback, Level<'_>)> {
 fn endpoints(toolset: &ToolsetConfig) -> &[HttpEndpoint] {
     match &toolset.kind {
         ToolsetKind::Http(http) => &http.endpoints,
-        ToolsetKind::OpenApi(_) => &[],
+        ToolsetKind::OpenApi(_) | ToolsetKind::Mcp(_) => &[],
     }
 }
 
@@ -90,7 +90,7 @@ fn tools_in(toolset: &ToolsetConfig) -> impl Iterator<Item = Tool<'_>> {
 fn tool_in<'m>(toolset: &'m ToolsetConfig, name: &str) -> Option<Tool<'m>> {
     match &toolset.kind {
         ToolsetKind::Http(http) => Some((toolset, http.endpoints.named(name)?.name.as_str())),
-        ToolsetKind::OpenApi(_) => None,
+        ToolsetKind::OpenApi(_) | ToolsetKind::Mcp(_) => None,
     }
 }
 

@@ -125,13 +125,15 @@ fn impossibility(when: &When, level: Level<'_>) -> Option<(&'static str, &'stati
         Level::Agent => return None,
         Level::Toolset(toolset) | Level::Tool(toolset, _) => toolset,
     };
-    if only(ToolErrorKind::UnknownTool) {
+    // An MCP server may have given up a tool that it lists.
+    if only(ToolErrorKind::UnknownTool) && !matches!(toolset.kind, ToolsetKind::Mcp(_)) {
         return Some((
             "a tool that is declared is never unknown, so this never matches",
             "declare it in the agent's own `fallback`, which holds for names that no toolset has",
         ));
     }
     match &toolset.kind {
+        ToolsetKind::Mcp(_) => None,
         ToolsetKind::Http(_) | ToolsetKind::OpenApi(_) => {
             let good = |status: &u16| (200..300).contains(status);
             let all_good = !when.statuses.is_empty() && when.statuses.iter().all(good);

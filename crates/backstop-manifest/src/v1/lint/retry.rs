@@ -79,7 +79,7 @@ fn may_have_applied(when: &When, counts: fn(&ToolErrorKind) -> bool) -> bool {
 
 fn is_keyed((toolset, tool): &Tool<'_>) -> bool {
     match &toolset.kind {
-        ToolsetKind::OpenApi(_) => false,
+        ToolsetKind::OpenApi(_) | ToolsetKind::Mcp(_) => false,
         ToolsetKind::Http(http) => http.endpoints.named(tool).is_some_and(|endpoint| endpoint.idempotent_key),
     }
 }

@@ -3,6 +3,7 @@
 mod convert;
 mod every_field;
 mod fallback;
+mod mcp;
 mod migrate;
 mod properties;
 mod reports;
