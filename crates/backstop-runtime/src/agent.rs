@@ -1,12 +1,13 @@
 //! A model, toolsets, and what was declared for them.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use backstop_core::{
     Catalog, CatalogProblem, Definition, DeltaSink, Limits, Message, Model, ModelError, ModelReply,
     ModelRequest, Redactor, RunId, RunStore, Strategy, ToolCall, ToolError, ToolPolicy, ToolSpec, Toolset,
     catalog::CatalogSource,
     run::{Question, QuestionKind, Started},
+    text,
 };
 use futures_util::future::join_all;
 use uuid::Uuid;
@@ -177,6 +178,8 @@ type Adjust = Box<dyn Fn(&mut ToolSpec, &mut ToolPolicy) + Send + Sync>;
 pub struct ToolsetOptions {
     prefix: String,
     adjust: Option<Adjust>,
+    list_timeout: Option<Duration>,
+    declared: Vec<String>,
     keep_large_results: bool,
     reads_results: bool,
 }
@@ -191,6 +194,18 @@ impl ToolsetOptions {
     /// Keeps results that are too large to show, and gives the agent a tool to read them: see [`Overflow`].
     pub fn keep_large_results(mut self) -> Self {
         self.keep_large_results = true;
+        self
+    }
+
+    /// Gives it this time to list its tools, where the usual 10 s are not meant.
+    pub fn list_timeout(mut self, limit: Duration) -> Self {
+        self.list_timeout = Some(limit);
+        self
+    }
+
+    /// Says for which tools, by their own names, something is declared: those that it does not list are reported.
+    pub fn declared(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.declared = tools.into_iter().map(Into::into).collect();
         self
     }
 
@@ -271,16 +286,15 @@ impl AgentBuilder {
         self
     }
 
-    /// Asks all toolsets for their tools, at the same time and with a deadline, and compiles their schemas.
-    /// What can't be used is reported and left out.
+    /// Asks all toolsets for their tools, at the same time and each with its deadline, and compiles their schemas.
+    /// What can't be used is reported, in the order of the toolsets, and left out.
     pub async fn build(mut self) -> (Agent, Vec<BuildProblem>) {
         let results = self.keep_results();
-        let lists = join_all(self.toolsets.iter().map(|(toolset, _)| async {
-            tokio::time::timeout(LIST_TIMEOUT, toolset.list()).await.unwrap_or_else(|_| {
-                Err(ToolError::timeout(
-                    LIST_TIMEOUT,
-                    "the toolset did not list its tools within its time limit",
-                ))
+        let lists = join_all(self.toolsets.iter().map(|(toolset, options)| async {
+            let limit = options.list_timeout.unwrap_or(LIST_TIMEOUT);
+            tokio::time::timeout(limit, toolset.list()).await.unwrap_or_else(|_| {
+                let detail = format!("the toolset did not list its tools within {}", text::duration(limit));
+                Err(ToolError::timeout(limit, detail))
             })
         }))
         .await;
@@ -290,11 +304,17 @@ impl AgentBuilder {
         let mut keeps = false;
         for ((toolset, options), list) in self.toolsets.into_iter().zip(lists) {
             let name = toolset.name().to_owned();
-            let specs = list.unwrap_or_else(|error| {
-                let error = self.redactor.tool_error(error);
-                problems.push(BuildProblem::Toolset { toolset: name.clone(), error });
-                Vec::new()
-            });
+            let specs = match list {
+                Ok(specs) => {
+                    problems.extend(missing(&name, &options.declared, &specs));
+                    specs
+                }
+                Err(error) => {
+                    let error = self.redactor.tool_error(error);
+                    problems.push(BuildProblem::Toolset { toolset: name.clone(), error });
+                    Vec::new()
+                }
+            };
             // The tool that reads results comes last, and not where no tool can give one.
             keeps |= options.keep_large_results && !specs.is_empty();
             let is_offered = !options.reads_results || keeps;
@@ -339,6 +359,29 @@ impl AgentBuilder {
         self.toolsets.push((reader, ToolsetOptions { reads_results: true, ..ToolsetOptions::default() }));
         Some(results)
     }
+}
+
+/// The tools that something is declared for and that a toolset does not have.
+fn missing(toolset: &str, declared: &[String], specs: &[ToolSpec]) -> Vec<BuildProblem> {
+    let known: HashSet<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+    let missing = declared.iter().filter(|tool| !known.contains(tool.as_str()));
+    missing
+        .map(|tool| {
+            let near: Vec<String> = text::nearest(tool, specs.iter().map(|spec| spec.name.as_str()))
+                .into_iter()
+                .map(|name| format!("`{}`", text::escaped(name, 80)))
+                .collect();
+            let hint = match near.is_empty() {
+                true => String::new(),
+                false => format!(": did you mean {}?", near.join(" or ")),
+            };
+            let reason = format!(
+                "there is no tool `{}`, for which something is declared{hint}",
+                text::escaped(tool, 80)
+            );
+            BuildProblem::Source { toolset: toolset.to_owned(), reason, left_out: false }
+        })
+        .collect()
 }
 
 /// A model that makes one call and is not asked again.

@@ -4,6 +4,7 @@
 
 mod approval;
 mod breaker;
+mod build;
 mod caller;
 mod cancel;
 mod failures;
