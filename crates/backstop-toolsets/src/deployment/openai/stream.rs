@@ -12,9 +12,11 @@ use futures_util::{Stream, StreamExt, stream};
 use serde_json::Value;
 use sse_stream::{Sse, SseStream};
 
+use crate::events::EventBudget;
+
 use super::{assemble::Assembler, error, whole::failed, wire::Reply};
 
-/// Bytes of one event at most: the parser keeps a whole event.
+/// Bytes of one event at most.
 const MAX_EVENT: usize = 4 * 1024 * 1024;
 /// Time that the connection gets to end by itself after the last event, so that it can be used again.
 const LINGER: Duration = Duration::from_millis(50);
@@ -41,7 +43,7 @@ async fn read_events(
     heard: &mut Assembler,
     sink: &dyn DeltaSink,
 ) -> Result<(), ModelError> {
-    let mut budget = Budget { left: max_reply, max_reply, event: 0, line: 0 };
+    let mut budget = Budget { left: max_reply, max_reply, events: EventBudget::new(MAX_EVENT) };
     let ended = AtomicBool::new(false);
     let last = async {
         ended.store(true, Ordering::Relaxed);
@@ -114,14 +116,11 @@ fn chunk(event: Sse, endpoint: &str) -> Result<Chunk, ModelError> {
     }
 }
 
-/// Bounds what the parser has to keep.
+/// Bounds what is read.
 struct Budget {
     max_reply: usize,
     left: usize,
-    /// Bytes since the last blank line.
-    event: usize,
-    /// Bytes since the last line end.
-    line: usize,
+    events: EventBudget,
 }
 
 impl Budget {
@@ -130,17 +129,8 @@ impl Budget {
             .left
             .checked_sub(chunk.len())
             .ok_or_else(|| error::too_large(endpoint, "the reply", self.max_reply))?;
-        for byte in &chunk {
-            self.event += 1;
-            match byte {
-                b'\n' if self.line == 0 => self.event = 0,
-                b'\n' => self.line = 0,
-                b'\r' => {}
-                _ => self.line += 1,
-            }
-            if self.event > MAX_EVENT {
-                return Err(error::too_large(endpoint, "an event", MAX_EVENT));
-            }
+        if !self.events.fits(&chunk) {
+            return Err(error::too_large(endpoint, "an event", MAX_EVENT));
         }
         Ok(chunk)
     }
