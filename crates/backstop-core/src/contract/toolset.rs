@@ -32,6 +32,12 @@ pub trait Toolset: Send + Sync + 'static {
     ///
     /// Any kind; `unknown_tool` for a name that it does not offer.
     async fn call(&self, call: &ValidCall, cx: &CallContext) -> Result<ToolOutput, ToolError>;
+
+    /// A number that becomes another one when the tools on offer are known to have changed: they are
+    /// [listed](Self::list) again then, before the next turn. A toolset around another one passes it on.
+    fn changes(&self) -> u64 {
+        0
+    }
 }
 
 /// What surrounds one attempt of a call.

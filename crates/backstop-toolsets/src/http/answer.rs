@@ -67,16 +67,16 @@ pub struct AnswerTest {
 }
 
 /// An answer, as far as it is looked at.
-pub(super) struct Seen<'a> {
-    pub(super) status: u16,
-    pub(super) media: &'a Media,
-    pub(super) text: Option<&'a str>,
-    pub(super) json: Option<&'a Value>,
+pub(crate) struct Seen<'a> {
+    pub(crate) status: u16,
+    pub(crate) media: &'a Media,
+    pub(crate) text: Option<&'a str>,
+    pub(crate) json: Option<&'a Value>,
 }
 
 impl AnswerRules {
     /// The kind of failure that an answer is declared to be.
-    pub(super) fn failure(&self, seen: &Seen<'_>) -> Option<ToolErrorKind> {
+    pub(crate) fn failure(&self, seen: &Seen<'_>) -> Option<ToolErrorKind> {
         self.fail_when.iter().find(|fail| fail.test.holds(seen)).map(|fail| fail.kind)
     }
 
@@ -87,7 +87,7 @@ impl AnswerRules {
     }
 
     /// Whether an answer is the success that was declared.
-    pub(super) fn succeeded(&self, seen: &Seen<'_>) -> bool {
+    pub(crate) fn succeeded(&self, seen: &Seen<'_>) -> bool {
         self.success_when.as_ref().is_none_or(|test| test.holds(seen))
     }
 }
@@ -166,7 +166,7 @@ impl AnswerPath {
 
     /// The value at this place. A path that can find many gives a list, which is empty where what it searches is
     /// there and has none of them; `None` where nothing is there at all.
-    pub(super) fn part(&self, json: &Value) -> Option<Value> {
+    pub(crate) fn part(&self, json: &Value) -> Option<Value> {
         let found = self.all(json);
         match self.query.as_ref().map(|query| &query.stem) {
             Some(Some(stem)) if found.is_empty() => {

@@ -34,10 +34,12 @@ mod style;
 mod template;
 mod token;
 mod toolset;
-mod transport;
+pub(crate) mod transport;
 mod value;
 mod words;
 
+#[cfg(feature = "mcp")]
+pub(crate) use answer::Seen;
 pub use answer::{AnswerPath, AnswerRules, AnswerTest, FailWhen};
 pub use compose::Templates;
 pub(crate) use config::shown;
@@ -45,8 +47,20 @@ pub use config::{Auth, HttpConfig};
 pub use endpoint::Endpoint;
 pub(crate) use endpoint::RESERVED;
 pub use gate::Rate;
+#[cfg(feature = "mcp")]
+pub(crate) use media::Media;
 pub use parameter::{BodyForm, Parameter, Place, Style};
+#[cfg(feature = "mcp")]
+pub(crate) use request::Base;
 pub use reqwest::Method;
+#[cfg(feature = "mcp")]
+pub(crate) use retry_after::retry_after;
 pub use status::failure_of;
+#[cfg(feature = "mcp")]
+pub(crate) use status::kind_of;
+#[cfg(feature = "mcp")]
+pub(crate) use token::Tokens;
 pub use token::{ClientAuth, OAuth2};
 pub use toolset::HttpToolset;
+#[cfg(feature = "mcp")]
+pub(crate) use words::fit;

@@ -1,6 +1,6 @@
 //! From a valid call to one request.
 
-use backstop_core::{CallContext, ToolError};
+use backstop_core::{CallContext, CallerHeaders, ToolError};
 use percent_encoding::percent_decode_str;
 use reqwest::Method;
 use reqwest::header::{
@@ -19,7 +19,7 @@ use super::{
 };
 
 /// What all requests of a toolset share.
-pub(super) struct Base {
+pub(crate) struct Base {
     /// Without userinfo and fragment.
     pub(super) url: Url,
     /// Put over those that come from arguments.
@@ -47,7 +47,7 @@ impl Base {
     /// # Errors
     ///
     /// `misconfigured`, never with the value of a header.
-    pub(super) fn new(config: &HttpConfig) -> Result<Self, ToolError> {
+    pub(crate) fn new(config: &HttpConfig) -> Result<Self, ToolError> {
         let mut url = config.base_url.clone();
         if url.cannot_be_a_base() || url.host_str().is_none() || !matches!(url.scheme(), "http" | "https") {
             return Err(ToolError::misconfigured("the base URL is not an http or https URL"));
@@ -160,15 +160,40 @@ impl Base {
             })?;
             headers.insert(self.idempotency_header.clone(), key);
         }
+        self.put_own_headers(&mut headers, &cx.caller_headers)?;
+        Ok(Prepared { url, headers, payload })
+    }
+
+    /// Puts those of the toolset and of whoever started the run over those that are there.
+    fn put_own_headers(&self, headers: &mut HeaderMap, caller: &CallerHeaders) -> Result<(), ToolError> {
         for name in &self.caller_headers {
             // An argument never stands in for who the caller is.
             headers.remove(name);
-            if let Some(value) = cx.caller_headers.get(name.as_str()) {
+            if let Some(value) = caller.get(name.as_str()) {
                 headers.insert(name.clone(), secret_header(name.as_str(), value)?);
             }
         }
         headers.extend(self.headers.clone());
-        Ok(Prepared { url, headers, payload })
+        Ok(())
+    }
+
+    /// Address and headers of a request that no argument has a part in.
+    ///
+    /// # Errors
+    ///
+    /// `misconfigured` for what a caller sent and no header can hold.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn bare(&self, caller: &CallerHeaders) -> Result<(Url, HeaderMap), ToolError> {
+        let mut url = self.url.clone();
+        if let Some((name, key)) = &self.query_key {
+            url.query_pairs_mut().append_pair(name, key.expose_secret());
+        }
+        let mut headers = HeaderMap::new();
+        if let Some((_, pair)) = &self.cookie_key {
+            headers.insert(COOKIE, pair.clone());
+        }
+        self.put_own_headers(&mut headers, caller)?;
+        Ok((url, headers))
     }
 }
 

@@ -71,7 +71,7 @@ impl OAuth2 {
 }
 
 /// Keeps one token.
-pub(super) struct Tokens {
+pub(crate) struct Tokens {
     config: OAuth2,
     client: reqwest::Client,
     kept: Mutex<Option<Kept>>,
@@ -91,7 +91,7 @@ struct Granted {
 }
 
 impl Tokens {
-    pub(super) fn new(config: OAuth2, client: reqwest::Client) -> Self {
+    pub(crate) fn new(config: OAuth2, client: reqwest::Client) -> Self {
         let client = config.client.clone().unwrap_or(client);
         Self { config, client, kept: Mutex::new(None) }
     }
@@ -102,7 +102,7 @@ impl Tokens {
     ///
     /// `unauthenticated` when the endpoint does not give one, `unavailable` when it does not answer; nothing has
     /// been asked of the service itself then.
-    pub(super) async fn token(
+    pub(crate) async fn token(
         &self,
         refused: Option<&SecretString>,
         until: Instant,

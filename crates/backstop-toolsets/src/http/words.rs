@@ -13,9 +13,10 @@ mod problems;
 use backstop_core::text::head;
 use serde_json::{Map, Value};
 
+pub(crate) use self::plain::fit;
 use self::{
     fields::Fields,
-    plain::{fit, is_trace, title},
+    plain::{is_trace, title},
     problems::{Problems, in_one},
 };
 use super::{

@@ -43,7 +43,7 @@ const TAGS: [&str; 34] = [
 ];
 
 /// A message without markup and without the stack trace behind it; nothing where it is a page, or a trace alone.
-pub(super) fn fit(text: &str) -> Option<String> {
+pub(crate) fn fit(text: &str) -> Option<String> {
     if looks_like_html(text) {
         return None;
     }
