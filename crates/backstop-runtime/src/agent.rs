@@ -5,16 +5,15 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use backstop_core::{
     Catalog, CatalogProblem, Definition, DeltaSink, Limits, Message, Model, ModelError, ModelReply,
     ModelRequest, Redactor, RunId, RunStore, Strategy, ToolCall, ToolError, ToolPolicy, ToolSpec, Toolset,
-    catalog::CatalogSource,
     run::{Question, QuestionKind, Started},
     text,
 };
-use futures_util::future::join_all;
 use uuid::Uuid;
 
 use crate::{
     answerer::{Answer, Answerer},
-    driver::{LIST_TIMEOUT, RunError},
+    driver::RunError,
+    offer::{Offer, Source},
     overflow::{LargeResults, Overflow, ReadResult},
     report::RunReport,
     start::{Options, Resume, Start},
@@ -23,9 +22,8 @@ use crate::{
 /// A model, toolsets, and what was declared for them: starts runs. Make one and share it.
 pub struct Agent {
     pub(crate) name: String,
-    pub(crate) definition: Arc<Definition>,
+    pub(crate) offer: Offer,
     pub(crate) model: Arc<dyn Model>,
-    pub(crate) toolsets: Vec<Arc<dyn Toolset>>,
     pub(crate) redactor: Redactor,
     instructions: Option<String>,
 }
@@ -89,7 +87,7 @@ impl Agent {
         {
             messages.insert(0, Message::system(instructions.clone()));
         }
-        self.prepare(Arc::clone(&self.definition), self.model.as_ref(), messages)
+        self.prepare(self.definition(), self.model.as_ref(), messages)
     }
 
     /// Prepares a run to go on from its journal in `store`.
@@ -109,13 +107,14 @@ impl Agent {
         arguments: &str,
         cancel: Option<tokio_util::sync::CancellationToken>,
     ) -> Result<RunReport, RunError> {
-        let name = self.catalog().find(tool).map_or(tool, |entry| entry.name.as_str());
+        self.offer.refresh().await;
+        let offered = self.definition();
+        let name = offered.catalog.find(tool).map_or(tool, |entry| entry.name.as_str());
         let model = OneCall(ToolCall::new("call_1", name, arguments));
-        let mut limits = self.definition.limits.clone();
+        let mut limits = offered.limits.clone();
         limits.turns = 1;
-        let definition = Definition::new(Arc::clone(&self.definition.catalog))
-            .limits(limits)
-            .fallback(self.definition.fallback.clone());
+        let definition =
+            Definition::new(Arc::clone(&offered.catalog)).limits(limits).fallback(offered.fallback.clone());
         let start = self.prepare(Arc::new(definition), &model, Vec::new()).answerer(Arc::new(ByHand));
         match cancel {
             Some(token) => start.cancel(token).drive().await,
@@ -141,14 +140,25 @@ impl Agent {
         &self.name
     }
 
-    /// What its runs are made from.
-    pub fn definition(&self) -> &Definition {
-        &self.definition
+    /// What its runs are made from. Where a toolset has other tools by now, runs offer them from their next turn on,
+    /// and this is another one then.
+    pub fn definition(&self) -> Arc<Definition> {
+        self.offer.definition()
     }
 
     /// The tools as the model sees them.
-    pub fn catalog(&self) -> &Catalog {
-        &self.definition.catalog
+    pub fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.definition().catalog)
+    }
+
+    /// Whether a toolset is known to have other tools than those on offer.
+    pub fn has_changed(&self) -> bool {
+        self.offer.has_changed()
+    }
+
+    /// Offers the tools that toolsets have by now, where they are known to have others. Runs see to it by themselves.
+    pub async fn refresh(&self) {
+        self.offer.refresh().await;
     }
 
     /// The name of the model it asks.
@@ -170,18 +180,18 @@ pub struct AgentBuilder {
 }
 
 /// Changes what a toolset says of one tool, and what is declared for it.
-type Adjust = Box<dyn Fn(&mut ToolSpec, &mut ToolPolicy) + Send + Sync>;
+pub(crate) type Adjust = Box<dyn Fn(&mut ToolSpec, &mut ToolPolicy) + Send + Sync>;
 
 /// What is declared for a toolset.
 #[derive(Default)]
 #[must_use = "options do nothing until they are given to a builder"]
 pub struct ToolsetOptions {
-    prefix: String,
-    adjust: Option<Adjust>,
-    list_timeout: Option<Duration>,
+    pub(crate) prefix: String,
+    pub(crate) adjust: Option<Adjust>,
+    pub(crate) list_timeout: Option<Duration>,
     declared: Vec<String>,
-    keep_large_results: bool,
-    reads_results: bool,
+    pub(crate) keep_large_results: bool,
+    pub(crate) reads_results: bool,
 }
 
 impl ToolsetOptions {
@@ -290,55 +300,27 @@ impl AgentBuilder {
     /// What can't be used is reported, in the order of the toolsets, and left out.
     pub async fn build(mut self) -> (Agent, Vec<BuildProblem>) {
         let results = self.keep_results();
-        let lists = join_all(self.toolsets.iter().map(|(toolset, options)| async {
-            let limit = options.list_timeout.unwrap_or(LIST_TIMEOUT);
-            tokio::time::timeout(limit, toolset.list()).await.unwrap_or_else(|_| {
-                let detail = format!("the toolset did not list its tools within {}", text::duration(limit));
-                Err(ToolError::timeout(limit, detail))
-            })
-        }))
-        .await;
+        let declared: Vec<_> = self
+            .toolsets
+            .iter()
+            .map(|(toolset, options)| (toolset.name().to_owned(), options.declared.clone()))
+            .collect();
+        let sources =
+            self.toolsets.into_iter().map(|(toolset, options)| Source { toolset, options }).collect();
+        let bare = Definition::default().limits(self.limits).fallback(self.fallback);
+        let (offer, lists, left_out) = Offer::build(sources, bare, self.redactor.clone(), results).await;
         let mut problems = Vec::new();
-        let mut sources = Vec::new();
-        let mut toolsets = Vec::new();
-        let mut keeps = false;
-        for ((toolset, options), list) in self.toolsets.into_iter().zip(lists) {
-            let name = toolset.name().to_owned();
-            let specs = match list {
-                Ok(specs) => {
-                    problems.extend(missing(&name, &options.declared, &specs));
-                    specs
-                }
-                Err(error) => {
-                    let error = self.redactor.tool_error(error);
-                    problems.push(BuildProblem::Toolset { toolset: name.clone(), error });
-                    Vec::new()
-                }
-            };
-            // The tool that reads results comes last, and not where no tool can give one.
-            keeps |= options.keep_large_results && !specs.is_empty();
-            let is_offered = !options.reads_results || keeps;
-            let tools = specs.into_iter().filter(|_| is_offered).map(|mut spec| {
-                let mut policy = ToolPolicy::default();
-                if let Some(adjust) = &options.adjust {
-                    adjust(&mut spec, &mut policy);
-                }
-                (spec, policy)
-            });
-            sources.push(CatalogSource::new(name, tools.collect()).prefix(options.prefix));
-            toolsets.push(toolset);
+        for ((toolset, declared), (result, specs)) in declared.into_iter().zip(lists) {
+            match result {
+                Ok(()) => problems.extend(missing(&toolset, &declared, &specs)),
+                Err(error) => problems.push(BuildProblem::Toolset { toolset, error }),
+            }
         }
-        let (catalog, left_out) = Catalog::build(sources);
         problems.extend(left_out.into_iter().map(BuildProblem::from));
-        if let (Some(results), Some(reader)) = (results.filter(|_| keeps), catalog.entries().last()) {
-            results.read_with(&reader.name);
-        }
-        let definition = Definition::new(catalog).limits(self.limits).fallback(self.fallback);
         let agent = Agent {
             name: self.name,
-            definition: Arc::new(definition),
+            offer,
             model: self.model,
-            toolsets,
             redactor: self.redactor,
             instructions: self.instructions,
         };

@@ -120,6 +120,10 @@ impl Toolset for Breaker {
         self.inner.list().await
     }
 
+    fn changes(&self) -> u64 {
+        self.inner.changes()
+    }
+
     async fn call(&self, call: &ValidCall, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let tool = call.own_name();
         if let Err(left) = self.admit(tool) {

@@ -4,7 +4,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use backstop_core::{
     CallerHeaders, DeltaSink, Event, Model, ModelError, ModelErrorKind, ModelRequest, Outcome, ProtocolError,
-    Question, Record, Redactor, Run, RunStore, Step, StoreError, Toolset,
+    Question, Record, Redactor, Run, RunStore, Step, StoreError,
     run::{ModelTurn, StartTool},
 };
 use futures_util::FutureExt;
@@ -16,6 +16,7 @@ use crate::{
     answerer::Answerer,
     clock::Clock,
     observer::Observer,
+    offer::Offer,
     running::{Finished, MARGIN, Running, panic_words},
     sink::ObserverSink,
     telemetry,
@@ -38,7 +39,7 @@ pub(crate) struct Driver<'a> {
     pub(crate) run: Run,
     pub(crate) clock: Clock,
     pub(crate) model: &'a dyn Model,
-    pub(crate) toolsets: &'a [Arc<dyn Toolset>],
+    pub(crate) offer: &'a Offer,
     pub(crate) redactor: &'a Redactor,
     pub(crate) caller: &'a CallerHeaders,
     pub(crate) store: Option<&'a dyn RunStore>,
@@ -65,6 +66,7 @@ impl Driver<'_> {
         loop {
             match self.run.next_step() {
                 Step::CallModel(turn) => {
+                    self.look_for_changes(&turn).await;
                     let event = self.call_model(turn).await;
                     self.record(event).await?;
                 }
@@ -82,6 +84,22 @@ impl Driver<'_> {
                 },
                 Step::Done(outcome) => return Ok(outcome),
             }
+        }
+    }
+
+    /// Offers the tools that there are by now.
+    async fn look_for_changes(&mut self, turn: &ModelTurn) {
+        if self.offer.has_changed() {
+            tokio::select! {
+                biased;
+                () = cancelled(self.cancel) => {}
+                () = self.offer.refresh() => {}
+                () = tokio::time::sleep_until(self.clock.instant(turn.until)) => {}
+            }
+        }
+        let offered = Arc::clone(&self.offer.definition().catalog);
+        if !Arc::ptr_eq(&offered, &self.run.definition().catalog) {
+            self.run.offer(offered);
         }
     }
 
@@ -178,7 +196,7 @@ impl Driver<'_> {
                 return self.record(Event::Cancelled).await;
             }
             self.record(start.started()).await?;
-            let toolset = self.toolsets.get(start.call.toolset()).cloned();
+            let toolset = self.offer.toolset(start.call.toolset());
             self.running.start(toolset, self.run.id(), self.caller, start);
         }
         Ok(())

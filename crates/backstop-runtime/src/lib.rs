@@ -11,6 +11,7 @@ mod clock;
 mod driver;
 mod memory_store;
 mod observer;
+mod offer;
 mod overflow;
 mod report;
 mod running;

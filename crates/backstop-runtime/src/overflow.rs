@@ -145,6 +145,10 @@ impl Toolset for Overflow {
         self.inner.list().await
     }
 
+    fn changes(&self) -> u64 {
+        self.inner.changes()
+    }
+
     async fn call(&self, call: &ValidCall, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let output = self.inner.call(call, cx).await?;
         if output.whole_text().len() <= MODEL_TEXT_CAP {

@@ -135,7 +135,7 @@ impl Resume<'_> {
             Some(store) => store.load(&self.run).await?,
             None => Vec::new(),
         };
-        let run = Run::replay(Arc::clone(&self.agent.definition), &records)?;
+        let run = Run::replay(self.agent.definition(), &records)?;
         let mut events = Vec::new();
         if !matches!(run.next_step(), Step::Done(_)) {
             events.push(Event::Resumed);
@@ -175,7 +175,7 @@ async fn drive(
         run,
         clock,
         model,
-        toolsets: &agent.toolsets,
+        offer: &agent.offer,
         redactor: &redactor,
         caller: &options.caller,
         store: options.store.as_deref(),

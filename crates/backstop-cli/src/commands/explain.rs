@@ -3,8 +3,8 @@
 use std::{path::Path, time::Duration};
 
 use backstop::{
-    Agent, Budget, CatalogEntry, Decision, Effect, Failure, Reference, Strategy, ToolError, ToolErrorKind,
-    ToolOutput, decide,
+    Budget, CatalogEntry, Decision, Definition, Effect, Failure, Reference, Strategy, ToolError,
+    ToolErrorKind, ToolOutput, decide,
     error::ViewFacts,
     explain, failure_of_status,
     manifest::{Manifest, ProcessEnvironment, v1::Fallback},
@@ -61,14 +61,15 @@ pub(crate) enum Reading {
 pub(crate) async fn run(file: &Path, tool: &str, asked: &Hypothesis, json: bool) -> Result<Exit, Exit> {
     let manifest = manifest(file, &ProcessEnvironment)?;
     let agent = built(&manifest, &overrides(&ModelFlags::default())).await?;
-    let entry = match agent.catalog().find(tool) {
+    let definition = agent.definition();
+    let entry = match definition.catalog.find(tool) {
         Ok(entry) => Some(entry),
         // What happens with names that are not on offer can be asked as well.
         Err(_) if asked.kind == Some(ToolErrorKind::UnknownTool) => None,
         Err(unknown) => return Err(Exit::usage(unknown.words().unwrap_or("there is no such tool"))),
     };
-    let error = hypothetical(&manifest, &agent, tool, entry, asked).await?;
-    let explained = explained(&manifest, &agent, tool, entry, &error, asked.attempt);
+    let error = hypothetical(&manifest, &definition, tool, entry, asked).await?;
+    let explained = explained(&manifest, &definition, tool, entry, &error, asked.attempt);
     if json {
         say_json(&explanation::document(&explained));
     } else {
@@ -80,7 +81,7 @@ pub(crate) async fn run(file: &Path, tool: &str, asked: &Hypothesis, json: bool)
 /// The failure that is asked about.
 async fn hypothetical(
     manifest: &Manifest,
-    agent: &Agent,
+    definition: &Definition,
     tool: &str,
     entry: Option<&CatalogEntry>,
     asked: &Hypothesis,
@@ -88,7 +89,7 @@ async fn hypothetical(
     let words = asked.message.as_deref();
     let Some(entry) = entry else {
         let call = backstop::ToolCall::new("call", tool, "{}");
-        return agent.catalog().validate(&call).err().ok_or_else(|| Exit::usage("there is such a tool"));
+        return definition.catalog.validate(&call).err().ok_or_else(|| Exit::usage("there is such a tool"));
     };
     let error = match (asked.status, asked.kind) {
         (Some(status), _) => {
@@ -103,7 +104,7 @@ async fn hypothetical(
             return Err(Exit::usage(format!("{message}\n  hint: ask with a name that is not")));
         }
         (None, Some(ToolErrorKind::Timeout)) => {
-            let limit = entry.policy.timeout.unwrap_or(agent.definition().limits.tool_timeout);
+            let limit = entry.policy.timeout.unwrap_or(definition.limits.tool_timeout);
             said(ToolError::timeout(limit, words.unwrap_or_default()), words)
         }
         (None, Some(kind)) => said(ToolError::new(kind, words.unwrap_or_default()), words),
@@ -126,20 +127,19 @@ fn said(error: ToolError, words: Option<&str>) -> ToolError {
 
 fn explained<'a>(
     manifest: &Manifest,
-    agent: &'a Agent,
+    definition: &'a Definition,
     asked_name: &'a str,
     entry: Option<&'a CatalogEntry>,
     error: &'a ToolError,
     first: u32,
 ) -> Explained<'a> {
-    let definition = agent.definition();
     let strategies = definition.strategies_for(entry);
     let effect = entry.map_or(Effect::ReadOnly, |entry| entry.spec.effect);
     let keyed = entry.is_some_and(|entry| entry.spec.honours_idempotency_key);
     let tool = entry.map_or(asked_name, |entry| entry.name.as_str());
     let own_name = entry.map_or("", |entry| entry.spec.name.as_str());
     let failure = Failure { error, tool, own_name, attempt: first, keyed };
-    let attempts = attempts(agent, entry, &failure, effect, strategies);
+    let attempts = attempts(definition, entry, &failure, effect, strategies);
     let declared = entry
         .and_then(|entry| manifest.fallback_for(&entry.toolset_name, &entry.spec.name))
         .filter(|list| list.strategies == strategies)
@@ -178,13 +178,13 @@ fn explained<'a>(
 /// Every attempt until one settles the call, where nothing else of the run fails and each attempt fails alike: at
 /// once, or after all of its time where it is a timeout.
 fn attempts(
-    agent: &Agent,
+    definition: &Definition,
     entry: Option<&CatalogEntry>,
     failure: &Failure<'_>,
     effect: Effect,
     strategies: &[Strategy],
 ) -> Vec<Attempt> {
-    let limits = &agent.definition().limits;
+    let limits = &definition.limits;
     let timeout = entry.and_then(|entry| entry.policy.timeout).unwrap_or(limits.tool_timeout);
     let takes = if failure.error.kind() == ToolErrorKind::Timeout { timeout } else { Duration::ZERO };
     let mut budget = Budget {

@@ -14,7 +14,8 @@ pub(crate) async fn run(file: &Path, json: bool) -> Result<Exit, Exit> {
     let manifest = manifest(file, &ProcessEnvironment)?;
     let agent = built(&manifest, &Overrides::default()).await?;
     schema_warnings(&manifest, &agent).iter().for_each(|warning| warn(warning));
-    let entries = agent.catalog().entries();
+    let catalog = agent.catalog();
+    let entries = catalog.entries();
     if json {
         let tools: Vec<Value> = entries
             .iter()

@@ -10,6 +10,7 @@ use super::{
     repeats::Repeats,
 };
 use crate::{
+    catalog::Catalog,
     error::{OperatorView, ToolError, ToolErrorKind},
     id::{CallId, RunId, Seed, Timestamp},
     message::{Message, ResultContent, Transcript, check_pairing},
@@ -147,6 +148,20 @@ impl Run {
             });
         }
         run.ok_or_else(|| fail("it is empty".into()))
+    }
+
+    /// Offers other tools from the next turn on; what is declared for the run as a whole stays. Gives whether it
+    /// does: never in the middle of a turn, whose calls belong to the tools that they were made of.
+    ///
+    /// A journal does not hold the tools that a run had: [`replay`](Self::replay) is given them.
+    pub fn offer(&mut self, catalog: Arc<Catalog>) -> bool {
+        if !matches!(self.phase, Phase::Model { .. }) {
+            return false;
+        }
+        let Definition { limits, fallback, .. } = &*self.definition;
+        let (limits, fallback) = (limits.clone(), fallback.clone());
+        self.definition = Arc::new(Definition { limits, fallback, catalog });
+        true
     }
 
     /// Events that close what was going on when the process died: each call that was started and has no result

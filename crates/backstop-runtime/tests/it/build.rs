@@ -45,7 +45,8 @@ async fn toolsets_list_at_the_same_time_and_each_has_its_own_deadline() {
     }
     let (agent, problems) = agent.toolset(Slow("e", Duration::from_secs(11))).build().await;
     assert_eq!(start.elapsed(), Duration::from_secs(25));
-    let names: Vec<&str> = agent.catalog().entries().iter().map(|entry| entry.name.as_str()).collect();
+    let catalog = agent.catalog();
+    let names: Vec<&str> = catalog.entries().iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!(names, ["t30_get_time", "t30_set_time", "t40_get_time", "t40_set_time"]);
     insta::assert_snapshot!(shown(&problems).join("\n"));
 }

@@ -9,6 +9,7 @@ mod caller;
 mod cancel;
 mod failures;
 mod kit;
+mod offer;
 mod overflow;
 mod parallel;
 mod resume;
