@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use backstop_core::{ToolError, ToolErrorKind};
+use backstop_core::{ToolError, ToolErrorKind, text::duration};
 use rmcp::{
     RoleClient,
     model::{ProtocolVersion, ServerNotification, ServerPeerInfo, SubscriptionFilter},
@@ -149,8 +149,9 @@ async fn serve<T: Transport<RoleClient> + 'static>(
         match tokio::time::timeout_at(until, Box::pin(started)).await {
             Ok(started) => started,
             Err(_) => {
-                let detail = obituary.read().unwrap_or_else(|| "the server did not start in time".into());
-                return Err(ToolError::timeout(config.start_timeout, detail).not_applied());
+                let limit = config.start_timeout;
+                let detail = format!("the server did not start within {}", duration(limit));
+                return Err(ToolError::timeout(limit, detail).not_applied());
             }
         };
     let service = started.map_err(|cause| error::start(cause, obituary.read()))?;

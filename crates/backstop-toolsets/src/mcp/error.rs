@@ -2,7 +2,10 @@
 
 use std::error::Error;
 
-use backstop_core::{Applied, ErrorClass, ToolError, ToolErrorKind, text::escaped};
+use backstop_core::{
+    Applied, ErrorClass, ToolError, ToolErrorKind,
+    text::{duration, escaped},
+};
 use rmcp::{
     model::{ErrorCode, ErrorData},
     service::{ClientInitializeError, ServiceError},
@@ -29,7 +32,7 @@ pub(super) fn failure(connection: &Connection, tool: &str, failed: Failed, appli
     match failed {
         Failed::Service(error) => of_service(&what, Some(tool), error, connection.obituary(), applied),
         Failed::Idle(idle) => {
-            let detail = format!("{what}: neither an answer nor any progress in time");
+            let detail = format!("{what}: neither an answer nor any progress within {}", duration(idle));
             ToolError::timeout(idle, detail).with_applied(applied)
         }
     }
@@ -39,7 +42,9 @@ pub(super) fn failure(connection: &Connection, tool: &str, failed: Failed, appli
 pub(super) fn of_request(connection: &Connection, method: &str, failed: Failed) -> ToolError {
     match failed {
         Failed::Service(error) => of_service(method, None, error, connection.obituary(), Applied::No),
-        Failed::Idle(idle) => ToolError::timeout(idle, format!("{method}: no answer in time")).not_applied(),
+        Failed::Idle(idle) => {
+            ToolError::timeout(idle, format!("{method}: no answer within {}", duration(idle))).not_applied()
+        }
     }
 }
 
@@ -70,7 +75,8 @@ fn of_service(
             ToolError::unavailable(why("the connection ended before an answer came")).with_applied(applied)
         }
         ServiceError::Timeout { timeout } => {
-            ToolError::timeout(timeout, format!("{what}: no answer in time")).with_applied(applied)
+            ToolError::timeout(timeout, format!("{what}: no answer within {}", duration(timeout)))
+                .with_applied(applied)
         }
         ServiceError::Cancelled { reason } => {
             let reason =

@@ -78,7 +78,6 @@ pub(super) fn specs(config: &McpConfig, connection: &Connection) -> Vec<ToolSpec
                 .find_with(LIST_PROMPTS),
         );
     }
-    specs.retain(|spec| config.offers(&spec.name));
     specs
 }
 

@@ -167,15 +167,16 @@ impl Toolset for McpToolset {
 
     async fn call(&self, call: &ValidCall, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let (tool, arguments) = (call.own_name(), call.arguments());
-        if !self.config.offers(tool) {
-            let detail = format!("toolset `{}` has no tool `{}`", self.config.name, text::escaped(tool, 200));
-            return Err(ToolError::new(ToolErrorKind::UnknownTool, detail));
-        }
         let connection = self.connection().await?;
         let offer = self.offer();
         let result = match offer.tools.get(tool) {
             None if extras::specs(&self.config, &connection).iter().any(|spec| spec.name == tool) => {
                 extras::call(&self.config, &connection, tool, arguments).await
+            }
+            None if !self.config.offers(tool) => {
+                let detail =
+                    format!("toolset `{}` has no tool `{}`", self.config.name, text::escaped(tool, 200));
+                Err(ToolError::new(ToolErrorKind::UnknownTool, detail))
             }
             // Whoever calls without having listed may know the name from elsewhere: the server decides.
             known => {
