@@ -21,7 +21,13 @@ pub(super) fn apply(
     Ok(())
 }
 
-fn rules(declared: &v1::AnswerSettings, lenient: bool) -> Result<AnswerRules, ToolError> {
+/// What is declared about the answers of one tool. `lenient` is how its own declarations are taken where nothing is
+/// said of that.
+///
+/// # Errors
+///
+/// `misconfigured` for a path that is none.
+pub(super) fn rules(declared: &v1::AnswerSettings, lenient: bool) -> Result<AnswerRules, ToolError> {
     let mut rules = AnswerRules::default();
     rules.success_when = declared.success_when.as_ref().map(test).transpose()?;
     for (declared, kind) in declared.fail_when.iter().flatten() {

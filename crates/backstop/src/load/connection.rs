@@ -83,11 +83,11 @@ pub(super) fn client(
 
 /// Tokens are asked for where the manifest says, whoever says where the service itself is.
 pub(super) fn for_tokens(
-    made: &mut HttpConfig,
+    auth: &mut Auth,
     connection: &Connection,
     clients: &mut Clients,
 ) -> Result<(), ToolError> {
-    if let Auth::OAuth2(oauth2) = &mut made.auth {
+    if let Auth::OAuth2(oauth2) = auth {
         oauth2.client = Some(client(connection, &oauth2.token_url, Author::Operator, clients)?);
     }
     Ok(())

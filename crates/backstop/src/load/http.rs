@@ -26,7 +26,7 @@ pub(super) fn config(
     made.caller_headers.clone_from(&http.caller_headers);
     made.idempotency_header = Some(http.idempotency_header.clone());
     connection::limit(&mut made, &http.connection);
-    connection::for_tokens(&mut made, &http.connection, clients)?;
+    connection::for_tokens(&mut made.auth, &http.connection, clients)?;
     made.endpoints = endpoints(config, http);
     Ok(made)
 }

@@ -3,7 +3,10 @@
 mod answer;
 mod connection;
 mod http;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod openapi;
+mod toolset;
 
 use std::{
     io::Read,
@@ -11,18 +14,20 @@ use std::{
     sync::Arc,
 };
 
-use backstop_core::{Model, ModelError, Redactor, ToolError, ToolPolicy, ToolSpec, Toolset};
+use backstop_core::{Model, ModelError, Redactor, ToolError};
 use backstop_manifest::{
     Diagnostic, Environment, Manifest, SecretText,
-    v1::{self, CircuitBreaker, LargeResults, ModelConfig, ModelProfile, ToolsetConfig, ToolsetKind},
+    v1::{self, ModelConfig, ModelProfile, ToolsetKind},
 };
-use backstop_runtime::{Agent, AgentBuilder, Breaker, BreakerLimits, BuildProblem, ToolsetOptions};
+use backstop_runtime::{Agent, BuildProblem};
 use backstop_toolsets::{
     client::{ClientError, ClientOptions, Clients},
     deployment::{OpenAiConfig, OpenAiModel, SchemaProfile, ScriptError, ScriptedModel, profile::SchemaNote},
-    http::{HttpToolset, failure_of},
+    http::failure_of,
     openapi::OpenApiError,
 };
+
+use toolset::Parts;
 
 /// Bytes of a manifest or a script at most.
 const FILE_CAP: u64 = 1024 * 1024;
@@ -104,6 +109,23 @@ pub enum LoadError {
         #[source]
         source: ToolError,
     },
+    /// A toolset without which there shall be no agent did not list its tools.
+    #[error("the toolset `{toolset}` is required, and did not list its tools")]
+    Required {
+        /// The toolset.
+        toolset: String,
+        /// Why.
+        #[source]
+        source: ToolError,
+    },
+    /// A toolset needs something that this program was built without.
+    #[error("the toolset `{toolset}` needs the feature `{feature}`, and this program was built without it")]
+    Feature {
+        /// The toolset.
+        toolset: String,
+        /// The feature.
+        feature: &'static str,
+    },
     /// The document of a toolset can't be used.
     #[error("the document of toolset `{toolset}` can't be used")]
     Document {
@@ -141,7 +163,8 @@ pub async fn agent_from_manifest(
     {
         limits.model_timeout = timeout;
     }
-    let mut builder = Agent::builder_with(model(manifest, overrides, &client)?)
+    let model = model(manifest, overrides, &client)?;
+    let mut builder = Agent::builder_with(Arc::clone(&model))
         .name(manifest.name.value.clone())
         .limits(limits)
         .fallback(manifest.fallback.as_ref().map(|list| list.strategies.clone()).unwrap_or_default())
@@ -151,10 +174,20 @@ pub async fn agent_from_manifest(
     }
     let mut problems = Vec::new();
     for config in &manifest.toolsets {
-        builder = add_toolset(builder, manifest, config, &mut clients, &mut problems).await?;
+        let mut parts = Parts { manifest, model: &model, clients: &mut clients, problems: &mut problems };
+        builder = parts.add(builder, config).await?;
     }
     let (agent, more) = builder.build().await;
-    problems.extend(more);
+    for problem in more {
+        match problem {
+            BuildProblem::Toolset { toolset, error: source }
+                if manifest.toolset(&toolset).is_some_and(|config| config.required) =>
+            {
+                return Err(LoadError::Required { toolset, source });
+            }
+            other => problems.push(other),
+        }
+    }
     Ok((agent, problems))
 }
 
@@ -248,7 +281,7 @@ pub fn schema_notes(
     let Some((base_url, _, config)) = server(manifest, overrides)? else { return Ok(Vec::new()) };
     let declared = config.and_then(|config| config.profile);
     let profile = declared.map_or_else(|| SchemaProfile::of_address(&base_url), profile);
-    Ok(profile.notes(agent.catalog()))
+    Ok(profile.notes(&agent.catalog()))
 }
 
 fn parse_url(text: &str) -> Result<url::Url, LoadError> {
@@ -258,68 +291,6 @@ fn parse_url(text: &str) -> Result<url::Url, LoadError> {
             "`{}` is not the base URL of a model server, such as http://127.0.0.1:11434/v1",
             backstop_core::text::escaped(text, 100)
         ))),
-    }
-}
-
-/// A toolset, and what of its source can't be used.
-type Made = (Arc<dyn Toolset>, Vec<BuildProblem>);
-
-async fn add_toolset(
-    builder: AgentBuilder,
-    manifest: &Manifest,
-    config: &ToolsetConfig,
-    clients: &mut Clients,
-    problems: &mut Vec<BuildProblem>,
-) -> Result<AgentBuilder, LoadError> {
-    let name = config.name.value.clone();
-    let (made, found): Made = match &config.kind {
-        ToolsetKind::Http(http) => {
-            let failed = |source| LoadError::Toolset { toolset: name.clone(), source };
-            let mut made = http::config(config, http, clients).map_err(failed)?;
-            answer::apply(config, &mut made.endpoints, false).map_err(failed)?;
-            let made = HttpToolset::new(made).map_err(failed)?;
-            (Arc::new(made), Vec::new())
-        }
-        ToolsetKind::OpenApi(openapi) => openapi::toolset(config, openapi, clients).await?,
-        _ => return Err(LoadError::Override(format!("the kind of toolset `{name}` is not supported"))),
-    };
-    problems.extend(found);
-    let mut options =
-        ToolsetOptions::default().prefix(config.prefix.clone()).adjust(declared(manifest, config));
-    if config.large_results == LargeResults::Keep {
-        options = options.keep_large_results();
-    }
-    let made = match config.circuit_breaker {
-        Some(declared) => Arc::new(Breaker::new(made, breaker_limits(declared))),
-        None => made,
-    };
-    Ok(builder.toolset_with(made, options))
-}
-
-/// What a manifest declares for the tools of a toolset, beside what their source says.
-fn declared(
-    manifest: &Manifest,
-    config: &ToolsetConfig,
-) -> impl Fn(&mut ToolSpec, &mut ToolPolicy) + Send + Sync + use<> {
-    let (manifest, config) = (manifest.clone(), config.clone());
-    move |spec, policy| {
-        *policy = manifest.policy_for(&config.name, &spec.name);
-        let settings = config.settings(&spec.name);
-        spec.effect = settings.effect.unwrap_or(spec.effect);
-        spec.parallel_safe = settings.parallel.unwrap_or(spec.parallel_safe);
-        if let Some(description) = settings.description {
-            spec.description = description;
-        }
-        spec.find_with = settings.find_with.or(spec.find_with.take());
-        spec.check_with = settings.check_with.or(spec.check_with.take());
-    }
-}
-
-fn breaker_limits(declared: CircuitBreaker) -> BreakerLimits {
-    let usual = BreakerLimits::default();
-    BreakerLimits {
-        failures: declared.failures.unwrap_or(usual.failures),
-        open_for: declared.open_for.unwrap_or(usual.open_for),
     }
 }
 

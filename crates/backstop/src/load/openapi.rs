@@ -11,9 +11,10 @@ use backstop_toolsets::{
 };
 
 use super::{
-    LoadError, Made, answer,
+    LoadError, answer,
     connection::{self, Author},
     http,
+    toolset::Made,
 };
 
 /// The toolset that a document describes, and what is wrong with the document.
@@ -41,7 +42,7 @@ pub(super) async fn toolset(
     made.headers = http::headers(&openapi.headers);
     made.auth = http::auth(&openapi.auth);
     made.caller_headers.clone_from(&openapi.caller_headers);
-    connection::for_tokens(&mut made, &openapi.connection, clients).map_err(unusable)?;
+    connection::for_tokens(&mut made.auth, &openapi.connection, clients).map_err(unusable)?;
     made.idempotency_header = Some(openapi.idempotency_header.clone());
     let problems = problems(&name, &api, &made);
     made.endpoints = api.endpoints;

@@ -45,8 +45,8 @@ fn scripted(script: &str) -> Overrides {
 async fn what_is_declared_for_a_tool_reaches_the_catalog() {
     let (agent, problems) = agent_from_manifest(&manifest(), &scripted("- text: hi")).await.unwrap();
     assert!(problems.is_empty(), "{problems:?}");
-    let entries: Vec<_> = agent
-        .catalog()
+    let catalog = agent.catalog();
+    let entries: Vec<_> = catalog
         .entries()
         .iter()
         .map(|entry| {
@@ -198,15 +198,18 @@ fn the_quickstart_and_the_starter_manifest_are_fine() {
 #[test]
 fn the_manifests_of_the_book_are_fine() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = std::fs::read_to_string(root.join("book/manifests.md")).unwrap();
+    let pages = ["book/manifests.md", "book/mcp.md"];
+    let pages = pages.map(|page| std::fs::read_to_string(root.join(page)).unwrap()).join("\n");
     let blocks: Vec<&str> =
-        page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert!(blocks.len() >= 2, "{blocks:?}");
+        pages.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(blocks.len() >= 3, "{blocks:?}");
     for block in blocks {
         // A part of a manifest stands without its head.
         let head =
             if block.starts_with("version:") { "" } else { "version: 1\nname: x\nmodel: { name: m }\n" };
-        let environment = MapEnvironment::new().with_var("SHOP_TOKEN", "sesame-sesame");
+        let environment = MapEnvironment::new()
+            .with_var("SHOP_TOKEN", "sesame-sesame")
+            .with_var("TICKETS_TOKEN", "sesame-sesame");
         let text = format!("{head}{block}");
         let (_, problems) = Manifest::load(&text, "book", Path::new("."), &environment);
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -295,8 +298,8 @@ async fn a_document_becomes_tools_under_the_whole_contract() {
             "toolset `pets`: the service wants to know who calls, by a key in the header `x-key`: declare `auth`",
         ]
     );
-    let tools: Vec<_> = agent
-        .catalog()
+    let catalog = agent.catalog();
+    let tools: Vec<_> = catalog
         .entries()
         .iter()
         .map(|entry| (entry.name.as_str(), entry.spec.effect, entry.spec.description.as_str()))

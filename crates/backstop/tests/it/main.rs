@@ -6,5 +6,6 @@ mod answers;
 mod cases;
 mod invariants;
 mod load;
+mod mcp;
 mod services;
 mod tables;

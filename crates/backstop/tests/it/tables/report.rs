@@ -125,7 +125,8 @@ pub(super) async fn left_out(builder: AgentBuilder) -> Lines {
 
 /// The tools that an agent offers.
 pub(super) fn on_offer(agent: &Agent) -> String {
-    let names: Vec<&str> = agent.catalog().entries().iter().map(|entry| entry.name.as_str()).collect();
+    let catalog = agent.catalog();
+    let names: Vec<&str> = catalog.entries().iter().map(|entry| entry.name.as_str()).collect();
     format!("tools: {}", names.join(", "))
 }
 
