@@ -74,12 +74,20 @@ pub fn migrate(text: &str, source_name: &str) -> Migration {
     };
     let mut secrets: Vec<String> = converted.names().into_iter().map(str::to_owned).collect();
     secrets.sort();
-    let set = format!("Set these variables, or give files with NAME_FILE: {}", secrets.join(", "));
+    // In a URL a secret is a variable, and there are no files for those.
+    let kept = converted.secrets();
+    let (in_files, plain): (Vec<&str>, Vec<&str>) =
+        secrets.iter().map(String::as_str).partition(|name| kept.contains(name));
+    let set = format!("Set these variables, or give files with NAME_FILE: {}", in_files.join(", "));
+    let set_plain = format!("Set these variables: {}", plain.join(", "));
     let mut head =
         vec!["A QuickApps manifest, written by `backstop migrate`. Comments that start with `line` are"];
     head.push("about that line of the QuickApps file: what is not the same here, or left out.");
-    if !secrets.is_empty() {
+    if !in_files.is_empty() {
         head.push(&set);
+    }
+    if !plain.is_empty() {
+        head.push(&set_plain);
     }
     let yaml = yaml::written(&converted.draft, &report, &head);
     Migration { yaml: Some(yaml), report, secrets, native: false }

@@ -30,7 +30,7 @@ use std::{
 pub use migrate::{Migration, migrate};
 
 use backstop_core::text;
-use draft::Draft;
+use draft::{Data, Draft};
 
 use crate::{
     context::Context,
@@ -131,6 +131,17 @@ impl Converted {
         // Where one value became several, each of them has the same problem.
         found.dedup();
         found.into_iter().for_each(|problem| problems.push(problem));
+    }
+
+    /// The names of those that are referred to as secrets, and not as variables.
+    fn secrets(&self) -> HashSet<&str> {
+        let mut found = HashSet::new();
+        self.draft.walk(&mut |draft| {
+            let Data::Text(text) = &draft.data else { return };
+            let names = text.split("${secret:").skip(1);
+            found.extend(names.filter_map(|rest| Some(rest.split_once('}')?.0)));
+        });
+        found
     }
 
     fn names(&self) -> HashSet<&str> {
