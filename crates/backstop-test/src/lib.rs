@@ -6,6 +6,9 @@
 #![expect(clippy::panic, clippy::expect_used, reason = "a test kit fails by panicking")]
 
 pub mod conformance;
+#[cfg(unix)]
+#[expect(clippy::indexing_slicing, clippy::print_stderr, reason = "it is a program of tests")]
+pub mod mcp;
 mod model;
 pub mod server;
 mod toolset;
