@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use backstop_core::Model;
+use backstop_core::{Model, Redactor};
 use globset::GlobSet;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::ask::AskPerson;
@@ -142,6 +142,24 @@ impl McpConfig {
             person: None,
             model: None,
         }
+    }
+
+    /// Takes what the server is given in confidence out of what it says for operators.
+    pub(super) fn redactor(&self) -> Redactor {
+        let (secrets, auth) = match &self.server {
+            Server::Stdio(server) => (&server.env, &Auth::None),
+            Server::Http(server) => (&server.headers, &server.auth),
+        };
+        let auth = match auth {
+            Auth::None => None,
+            Auth::Bearer(secret)
+            | Auth::Basic { password: secret, .. }
+            | Auth::ApiKeyHeader { value: secret, .. }
+            | Auth::ApiKeyQuery { value: secret, .. }
+            | Auth::ApiKeyCookie { value: secret, .. } => Some(secret),
+            Auth::OAuth2(oauth2) => Some(&oauth2.client_secret),
+        };
+        Redactor::new(secrets.iter().map(|(_, secret)| secret).chain(auth).map(ExposeSecret::expose_secret))
     }
 
     /// Whether a tool of the server is offered.

@@ -1,6 +1,12 @@
 //! One connection to a server: how it is made, and what belongs to it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use backstop_core::{ToolError, ToolErrorKind, text::duration};
 use rmcp::{
@@ -37,6 +43,8 @@ pub(super) struct Connection {
     news: Arc<News>,
     obituary: Obituary,
     abandoned: mpsc::Sender<RequestHandle<RoleClient>>,
+    /// Nothing could be sent, which is known before the service knows it.
+    broken: AtomicBool,
     /// Takes back requests, and listens for what changes.
     _tasks: JoinSet<()>,
 }
@@ -60,7 +68,12 @@ impl Connection {
 
     /// Whether nothing can be sent any more.
     pub(super) fn is_closed(&self) -> bool {
-        self.service.is_closed() || self.peer().is_transport_closed()
+        self.broken.load(Ordering::Acquire) || self.service.is_closed() || self.peer().is_transport_closed()
+    }
+
+    /// Nothing can be sent any more.
+    pub(super) fn give_up(&self) {
+        self.broken.store(true, Ordering::Release);
     }
 
     /// Why nothing can be sent any more, for operators.
@@ -124,7 +137,7 @@ async fn start(
     let obituary = Obituary::default();
     match &config.server {
         Server::Stdio(server) => {
-            let transport = Stdio::start(&config.name, server, config.max_message, obituary.clone())?;
+            let transport = Stdio::start(config, server, obituary.clone())?;
             serve(config, news, protocol, until, transport, obituary).await
         }
         Server::Http(server) => {
@@ -161,7 +174,14 @@ async fn serve<T: Transport<RoleClient> + 'static>(
     if listens(service.peer()) {
         tasks.spawn(listen(service.peer().clone(), Arc::clone(news)));
     }
-    Ok(Connection { service, news: Arc::clone(news), obituary, abandoned, _tasks: tasks })
+    Ok(Connection {
+        service,
+        news: Arc::clone(news),
+        obituary,
+        abandoned,
+        broken: AtomicBool::new(false),
+        _tasks: tasks,
+    })
 }
 
 fn lifecycle(protocol: Protocol) -> ClientLifecycleMode {

@@ -30,7 +30,7 @@ const URL_WANTED: ErrorCode = ErrorCode(-32042);
 pub(super) fn failure(connection: &Connection, tool: &str, failed: Failed, applied: Applied) -> ToolError {
     let what = format!("tools/call `{}`", escaped(tool, 100));
     match failed {
-        Failed::Service(error) => of_service(&what, Some(tool), error, connection.obituary(), applied),
+        Failed::Service(error) => of_service(&what, Some(tool), error, connection, applied),
         Failed::Idle(idle) => {
             let detail = format!("{what}: neither an answer nor any progress within {}", duration(idle));
             ToolError::timeout(idle, detail).with_applied(applied)
@@ -41,7 +41,7 @@ pub(super) fn failure(connection: &Connection, tool: &str, failed: Failed, appli
 /// The error of any other request, such as `tools/list`.
 pub(super) fn of_request(connection: &Connection, method: &str, failed: Failed) -> ToolError {
     match failed {
-        Failed::Service(error) => of_service(method, None, error, connection.obituary(), Applied::No),
+        Failed::Service(error) => of_service(method, None, error, connection, Applied::No),
         Failed::Idle(idle) => {
             ToolError::timeout(idle, format!("{method}: no answer within {}", duration(idle))).not_applied()
         }
@@ -52,10 +52,10 @@ fn of_service(
     what: &str,
     tool: Option<&str>,
     error: ServiceError,
-    obituary: Option<String>,
+    connection: &Connection,
     applied: Applied,
 ) -> ToolError {
-    let why = |why: &str| match &obituary {
+    let why = |why: &str| match connection.obituary() {
         Some(obituary) => format!("{what}: {obituary}"),
         None => format!("{what}: {why}"),
     };
@@ -67,9 +67,11 @@ fn of_service(
         ServiceError::TransportSend(cause) => match http_failure(&cause) {
             // What an address answered says more than that the request was sent.
             Some(known) => known,
-            None => ToolError::unavailable(why("the request could not be sent"))
-                .with_applied(applied)
-                .with_source(cause),
+            None => {
+                connection.give_up();
+                let detail = why("the request could not be sent");
+                ToolError::unavailable(detail).with_applied(applied).with_source(cause)
+            }
         },
         ServiceError::TransportClosed => {
             ToolError::unavailable(why("the connection ended before an answer came")).with_applied(applied)

@@ -192,6 +192,7 @@ impl ClientHandler for Handler {
             Value::String(text) => text,
             other => other.to_string(),
         };
+        let text = self.config.redactor().redact(&text).unwrap_or(text);
         tracing::info!(target: "backstop::mcp", toolset, ?level, "{}", escaped(&text, RECORD_CAP));
     }
 }

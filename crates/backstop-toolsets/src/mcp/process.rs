@@ -1,6 +1,7 @@
 //! A server's program: how it is started, what it says beside the protocol, and how it ends.
 
 use std::{
+    borrow::Cow,
     collections::VecDeque,
     io,
     process::{ExitStatus, Stdio},
@@ -8,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use backstop_core::{ToolError, text::escaped};
+use backstop_core::{Redactor, ToolError, text::escaped};
 use secrecy::ExposeSecret as _;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader},
@@ -52,6 +53,7 @@ impl Process {
     pub(super) fn start(
         toolset: &str,
         server: &StdioServer,
+        redactor: &Redactor,
     ) -> Result<(Self, ChildStdin, ChildStdout), ToolError> {
         let program = server.program.display().to_string();
         let failed = |cause: io::Error| {
@@ -96,7 +98,7 @@ impl Process {
         };
         let lines = Lines::default();
         let mut tasks = JoinSet::new();
-        tasks.spawn(log(toolset.to_owned(), stderr, Arc::clone(&lines)));
+        tasks.spawn(log(toolset.to_owned(), redactor.clone(), stderr, Arc::clone(&lines)));
         Ok((Self { child, group, lines, tasks }, stdin, stdout))
     }
 
@@ -110,11 +112,11 @@ impl Process {
         let _ = timeout(GRACE, self.child.wait()).await;
     }
 
-    /// How the program ended, whose output has ended, with its last lines on stderr; for operators.
-    pub(super) async fn last_words(&mut self) -> String {
+    /// How the program ended, with its last lines on stderr, or `otherwise` where it lives on; for operators.
+    pub(super) async fn last_words(&mut self, otherwise: &str) -> String {
         let how = match timeout(LAST_WORDS, self.child.wait()).await {
             Ok(Ok(status)) => ended(status),
-            Ok(Err(_)) | Err(_) => "the server closed its output".into(),
+            Ok(Err(_)) | Err(_) => otherwise.to_owned(),
         };
         // What it wrote before its end may still be on its way.
         let _ = timeout(LAST_WORDS, self.tasks.join_next()).await;
@@ -139,7 +141,7 @@ fn ended(status: ExitStatus) -> String {
 }
 
 /// Logs what a server says on stderr, line by line, under the name of its toolset.
-async fn log(toolset: String, stderr: ChildStderr, lines: Lines) {
+async fn log(toolset: String, redactor: Redactor, stderr: ChildStderr, lines: Lines) {
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();
     loop {
@@ -149,13 +151,13 @@ async fn log(toolset: String, stderr: ChildStderr, lines: Lines) {
             Ok(_) => {}
         }
         let text = String::from_utf8_lossy(&line);
-        let text = text.trim_end();
+        let text = redactor.redact(text.trim_end()).map_or_else(|| text.trim_end().into(), Cow::from);
         if text.is_empty() {
             continue;
         }
-        tracing::info!(target: "backstop::mcp", toolset, "{}", escaped(text, STDERR_CAP as usize));
+        tracing::info!(target: "backstop::mcp", toolset, "{}", escaped(&text, STDERR_CAP as usize));
         let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.push_back(escaped(text, LINE_CAP));
+        lines.push_back(escaped(&text, LINE_CAP));
         if lines.len() > LINES {
             lines.pop_front();
         }

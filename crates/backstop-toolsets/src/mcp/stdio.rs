@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use backstop_core::ToolError;
+use backstop_core::{Redactor, ToolError};
 use rmcp::{
     RoleClient,
     model::{ClientRequest, GetExtensions as _, JsonRpcMessage, RequestId},
@@ -24,7 +24,7 @@ use tokio::{
 };
 
 use super::{
-    StdioServer,
+    McpConfig, StdioServer,
     errand::Errand,
     frames::{Frame, Frames},
     process::Process,
@@ -55,6 +55,7 @@ impl Obituary {
 #[derive(Debug)]
 pub(super) struct Stdio {
     toolset: String,
+    redactor: Redactor,
     process: Process,
     frames: Frames<ChildStdout>,
     input: Arc<Input>,
@@ -80,21 +81,22 @@ impl Stdio {
     ///
     /// `misconfigured` where its program can't be started.
     pub(super) fn start(
-        toolset: &str,
+        config: &McpConfig,
         server: &StdioServer,
-        max: usize,
         obituary: Obituary,
     ) -> Result<Self, ToolError> {
-        let (process, stdin, stdout) = Process::start(toolset, server)?;
+        let redactor = config.redactor();
+        let (process, stdin, stdout) = Process::start(&config.name, server, &redactor)?;
         let input = Input {
             pipe: AsyncMutex::new(Some(stdin)),
             broken: AtomicBool::new(false),
             broke: Notify::new(),
         };
         Ok(Self {
-            toolset: toolset.to_owned(),
+            toolset: config.name.clone(),
+            redactor,
             process,
-            frames: Frames::new(stdout, max),
+            frames: Frames::new(stdout, config.max_message),
             input: Arc::new(input),
             obituary,
             noise: 0,
@@ -107,14 +109,15 @@ impl Stdio {
         let read = tokio::select! {
             read = self.frames.next() => read,
             () = input.broke.notified() => {
-                self.obituary.write("the server takes no messages any more");
+                let words = self.process.last_words("the server takes no messages any more").await;
+                self.obituary.write(words);
                 return None;
             }
         };
         match read {
             Ok(Some(frame)) => Some(frame),
             Ok(None) => {
-                let words = self.process.last_words().await;
+                let words = self.process.last_words("the server closed its output").await;
                 self.obituary.write(words);
                 None
             }
@@ -178,6 +181,7 @@ impl Transport<RoleClient> for Stdio {
                 Frame::Noise(what) => {
                     self.noise = self.noise.saturating_add(1);
                     let toolset = &self.toolset;
+                    let what = self.redactor.redact(&what).unwrap_or(what);
                     if self.noise <= NOISE {
                         tracing::warn!(target: "backstop::mcp", toolset, "the server wrote {what} to its standard output");
                     }
@@ -211,10 +215,12 @@ impl Input {
             Some(pipe) if !self.broken.load(Ordering::Acquire) => pipe,
             _ => return Err(io::ErrorKind::BrokenPipe.into()),
         };
+        // Where not even the beginning can be written, the server has nothing of it.
+        let begun = pipe.write(line).await?;
         if let Some(errand) = errand {
             errand.leave();
         }
-        pipe.write_all(line).await?;
+        pipe.write_all(line.get(begun..).unwrap_or_default()).await?;
         pipe.flush().await
     }
 }

@@ -93,11 +93,10 @@ impl McpToolset {
         if let Some(left) = link.not_before.map(|at| at.saturating_duration_since(Instant::now()))
             && !left.is_zero()
         {
+            let wait = text::duration(Duration::from_secs(left.as_millis().div_ceil(1000) as u64));
+            let (name, lost) = (&self.config.name, link.lost);
             let detail = format!(
-                "the server of toolset `{}` was lost {} times: it is not started before {} have passed",
-                self.config.name,
-                link.lost,
-                text::duration(left)
+                "the server of toolset `{name}` was lost {lost} times: it is started again in {wait}"
             );
             return Err(ToolError::unavailable(detail).not_applied().with_retry_after(left));
         }
