@@ -14,7 +14,7 @@ use crate::{
     answerer::{Answer, Answerer},
     driver::RunError,
     offer::{Offer, Source},
-    overflow::{LargeResults, Overflow, ReadResult},
+    overflow::{BY_HAND, LargeResults, Overflow, ReadResult},
     report::RunReport,
     start::{Options, Resume, Start},
 };
@@ -107,6 +107,21 @@ impl Agent {
         arguments: &str,
         cancel: Option<tokio_util::sync::CancellationToken>,
     ) -> Result<RunReport, RunError> {
+        self.call_for(tool, arguments, Arc::new(ByHand), cancel).await
+    }
+
+    /// As [`call`](Self::call), for somebody whose questions this answers: nothing is allowed but what it allows.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError`] when the call can't be driven at all.
+    pub async fn call_for(
+        &self,
+        tool: &str,
+        arguments: &str,
+        answerer: Arc<dyn Answerer>,
+        cancel: Option<tokio_util::sync::CancellationToken>,
+    ) -> Result<RunReport, RunError> {
         self.offer.refresh().await;
         let offered = self.definition();
         let name = offered.catalog.find(tool).map_or(tool, |entry| entry.name.as_str());
@@ -115,7 +130,8 @@ impl Agent {
         limits.turns = 1;
         let definition =
             Definition::new(Arc::clone(&offered.catalog)).limits(limits).fallback(offered.fallback.clone());
-        let start = self.prepare(Arc::new(definition), &model, Vec::new()).answerer(Arc::new(ByHand));
+        let mut start = self.prepare(Arc::new(definition), &model, Vec::new()).answerer(answerer);
+        start.started.run = RunId::new(format!("{BY_HAND}{}", start.started.run));
         match cancel {
             Some(token) => start.cancel(token).drive().await,
             None => start.drive().await,

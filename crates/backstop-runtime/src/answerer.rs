@@ -11,7 +11,7 @@ pub enum Answer {
     Text(String),
     /// The call may be made.
     Approve,
-    /// The call may not be made; the model reads why.
+    /// The call may not be made, or the question is not answered; the model reads why.
     Refuse {
         /// Why.
         reason: Option<String>,

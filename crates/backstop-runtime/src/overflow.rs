@@ -17,6 +17,8 @@ use serde_json::{Value, json};
 pub const READ_RESULT: &str = "read_result";
 /// Bytes of all results that are kept.
 const KEPT_CAP: usize = 32 * 1024 * 1024;
+/// What the ids of runs begin with that are one call by hand.
+pub(crate) const BY_HAND: &str = "call-";
 /// Bytes for what is said between head and tail, and behind a part.
 const MARKER_CAP: usize = 256;
 /// Bytes of a part that is read, unless said otherwise, and at most.
@@ -24,7 +26,7 @@ const PART: usize = 16 * 1024;
 const PART_CAP: usize = 48 * 1024;
 
 /// The results that are too large to show: 32 MiB of text, the oldest out first, in memory. A run reads only its
-/// own. Clone it to share it.
+/// own, and a [call by hand](crate::Agent::call) those of all calls by hand. Clone it to share it.
 #[derive(Clone, Default)]
 pub struct LargeResults(Arc<Shared>);
 
@@ -67,7 +69,10 @@ impl LargeResults {
         }
         let text: Arc<str> = text.into();
         let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (run.clone(), handle(call));
+        let scope = scope(run);
+        // Calls by hand have one id, each in a run of its own.
+        let handle = if scope == *run { handle(call) } else { handle(&format!("{run} {call}")) };
+        let key = (scope, handle);
         // A call that is made again, as after a crash, takes the place of the one before.
         if let Some(before) = kept.texts.insert(key.clone(), Arc::clone(&text)) {
             kept.bytes -= before.len();
@@ -86,7 +91,7 @@ impl LargeResults {
 
     fn find(&self, run: &RunId, handle: &str) -> Option<Arc<str>> {
         let kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.texts.get(&(run.clone(), handle.to_owned())).map(Arc::clone)
+        kept.texts.get(&(scope(run), handle.to_owned())).map(Arc::clone)
     }
 
     /// The order that reads on.
@@ -107,6 +112,14 @@ impl LargeResults {
             self.order(handle, head),
             text.get(tail..).unwrap_or_default()
         )
+    }
+}
+
+/// Whose results a run reads: its own, and those of all other calls by hand where it is one.
+fn scope(run: &RunId) -> RunId {
+    match run.as_str().starts_with(BY_HAND) {
+        true => RunId::new(BY_HAND),
+        false => run.clone(),
     }
 }
 

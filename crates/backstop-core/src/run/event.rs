@@ -68,7 +68,7 @@ pub enum Event {
         /// The call.
         call: CallId,
     },
-    /// A person did not allow a call.
+    /// A person did not allow a call, or did not answer the question about it.
     Refused {
         /// The call.
         call: CallId,

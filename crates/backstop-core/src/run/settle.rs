@@ -163,6 +163,16 @@ impl Run {
         let reason =
             reason.map(|reason| text::clean(&text::head(&reason, 500))).filter(|reason| !reason.is_empty());
         let said = reason.map(|reason| format!(": {reason}")).unwrap_or_else(|| ".".into());
+        if matches!(call.state, CallState::Asking(_)) {
+            let words = format!("Nobody answered for tool \"{}\", which failed{said}", call.tool());
+            let mut error =
+                ToolError::denied("nobody answered the question about the call").with_words(words);
+            if call.may_have_applied {
+                error = error.with_applied(Applied::Unknown);
+            }
+            // Its strategies have had their say: one of them asked.
+            return self.close_call(turn, index, &error);
+        }
         let words = format!("A person did not allow the call of tool \"{}\"{said}", call.tool());
         let error = ToolError::denied("a person did not allow the call").with_words(words);
         self.call_failed(turn, index, &error, 0);

@@ -372,13 +372,18 @@ impl Run {
                     unknown(call)
                 }
             }
-            (Phase::Tools(turn), Event::Approved { call } | Event::Refused { call, .. }) => {
+            (Phase::Tools(turn), Event::Approved { call }) => {
                 let state = turn.position(call).and_then(|index| turn.calls.get(index));
                 if state.is_some_and(|call| matches!(call.state, CallState::Unapproved)) {
                     Ok(())
                 } else {
                     unknown(call)
                 }
+            }
+            (Phase::Tools(turn), Event::Refused { call, .. }) => {
+                let state = turn.position(call).and_then(|index| turn.calls.get(index));
+                let asks = |call: &Call| matches!(call.state, CallState::Unapproved | CallState::Asking(_));
+                if state.is_some_and(asks) { Ok(()) } else { unknown(call) }
             }
             (Phase::Tools(turn), Event::Answered { call, .. }) => {
                 let state = turn.position(call).and_then(|index| turn.calls.get(index));
