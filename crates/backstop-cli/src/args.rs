@@ -122,6 +122,16 @@ pub(crate) enum Command {
         #[arg(short, long)]
         verbose: bool,
     },
+    /// Give the tools to any program that speaks the Model Context Protocol (MCP), on stdin and stdout or over HTTP.
+    ///
+    /// Arguments are checked, failures retried and told in words that a model can act on, whatever the program is
+    /// written in. Logs go to stderr: one record for each failure.
+    Mcp {
+        /// The manifest.
+        file: PathBuf,
+        #[command(flatten)]
+        gate: Gate,
+    },
     /// See it work: start a small shop that fails on purpose, and an agent that uses it.
     ///
     /// Uses the model at OPENAI_BASE_URL or OPENAI_API_KEY if one of them is set, else a scripted one.
@@ -172,6 +182,38 @@ fn applied_parser() -> impl TypedValueParser<Value = Applied> {
         let applied = Applied::ALL.into_iter().find(|applied| applied.as_str() == name);
         applied.ok_or("no, yes or unknown")
     })
+}
+
+/// How `mcp` serves, and whom.
+#[derive(Debug, Args, Clone, Default)]
+pub(crate) struct Gate {
+    /// Serve on stdin and stdout, which is the default.
+    #[arg(long, conflicts_with = "http")]
+    pub(crate) stdio: bool,
+    /// Serve over streamable HTTP at this address, at the path /mcp.
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) http: Option<std::net::SocketAddr>,
+    /// Take the bearer token in this variable; an address that is not loopback needs one.
+    #[arg(long, value_name = "NAME", requires = "http")]
+    pub(crate) token_env: Vec<String>,
+    /// Take the bearer tokens in this file, one a line.
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Take requests to this host name, such as that of a proxy in front.
+    #[arg(long, value_name = "HOST", requires = "http")]
+    pub(crate) allow_host: Vec<String>,
+    /// Take requests of web pages from this origin, such as https://app.example:443.
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    pub(crate) allow_origin: Vec<String>,
+    /// Make calls that a person must allow: the program asks its user before each call by itself.
+    #[arg(long)]
+    pub(crate) host_approves: bool,
+    /// Do not serve: add the server to this configuration file of Claude Desktop, Cursor, VS Code or the like.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) add_to: Option<PathBuf>,
+    /// Add it without asking.
+    #[arg(long, requires = "add_to")]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args, Clone, Copy, Default)]

@@ -23,7 +23,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    start_log();
+    // Whoever starts a server does not see it work: what fails is in its log.
+    start_log(if matches!(cli.command, Command::Mcp { .. }) { "backstop=warn" } else { "off" });
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Exit::usage(format!("the async runtime can't start: {error}")).code(),
@@ -52,15 +53,16 @@ async fn run(command: Command) -> Result<Exit, Exit> {
         Command::Chat { file, model, approval, verbose } => {
             commands::chat::run(&file, &model, approval, verbose).await
         }
+        Command::Mcp { file, gate } => commands::mcp::run(&file, &gate).await,
         Command::Quickstart { prompt, serve, output } => {
             commands::quickstart::run(&prompt, serve, output).await
         }
     }
 }
 
-/// Logs go to stderr, if `BACKSTOP_LOG` asks for them.
-fn start_log() {
-    let filter = EnvFilter::try_from_env("BACKSTOP_LOG").unwrap_or_else(|_| EnvFilter::new("off"));
+/// Logs go to stderr: those that `BACKSTOP_LOG` asks for, the usual ones where it asks for none.
+fn start_log(usual: &str) {
+    let filter = EnvFilter::try_from_env("BACKSTOP_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     let json = std::env::var("BACKSTOP_LOG_FORMAT").is_ok_and(|format| format == "json");
     let colours = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
     let registry = tracing_subscriber::registry().with(filter);

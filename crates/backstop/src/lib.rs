@@ -38,6 +38,8 @@ pub use async_trait::async_trait;
 pub use backstop_core::*;
 pub use backstop_manifest as manifest;
 pub use backstop_runtime::*;
+#[cfg(feature = "mcp")]
+pub use backstop_toolsets::mcp;
 pub use backstop_toolsets::{client::http_client, deployment, function, http, openapi};
 pub use load::{
     LoadError, ManifestFile, Overrides, agent_from_manifest, failure_of_status, read_manifest_text,

@@ -16,6 +16,7 @@ mod fixture;
 mod help;
 mod init;
 mod interrupt;
+mod mcp;
 mod migrate;
 mod model_server;
 #[cfg(unix)]
