@@ -124,7 +124,7 @@ fn a_configuration_that_would_lose_something_is_left() {
     assert!(ended.stdout.contains("\"clerk\""), "{}", ended.stdout);
     assert_eq!(
         ended.stderr,
-        "error: `code.json` is left as it is: it has comments, which would be lost (key must be a string at line 2 column 3)\n  \
+        "error: `code.json` is left as it is: it is not plain JSON (line 2, column 3): files with comments or trailing commas are left to you\n  \
          hint: add the block above by hand\n"
     );
 }

@@ -1,6 +1,7 @@
 //! `backstop mcp`.
 
 mod host;
+mod host_file;
 
 use std::{io::Write as _, net::SocketAddr, path::Path};
 
