@@ -15,7 +15,7 @@ use axum::{
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use tokio::sync::Semaphore;
 
-use super::Tokens;
+use super::{Gateway, Tokens};
 
 /// Time for the body of a request to come.
 const BODY: Duration = Duration::from_secs(30);
@@ -23,6 +23,8 @@ const BODY: Duration = Duration::from_secs(30);
 pub(super) const REQUESTS: usize = 1024;
 /// Sessions at the same time.
 pub(super) const SESSIONS: usize = 1024;
+/// The first version of the protocol that has none.
+const NO_SESSIONS: &[u8] = b"2026-07-28";
 /// What is asked of those that are too many.
 const AGAIN: &str = "5";
 
@@ -32,6 +34,7 @@ pub(super) struct Guard {
     pub(super) max_body: usize,
     pub(super) requests: Arc<Semaphore>,
     pub(super) sessions: Arc<LocalSessionManager>,
+    pub(super) gateway: Gateway,
 }
 
 /// Lets a request through that may come now.
@@ -41,7 +44,11 @@ pub(super) async fn pass(State(guard): State<Arc<Guard>>, request: Request, next
         return (StatusCode::UNAUTHORIZED, wants, "a bearer token is needed").into_response();
     }
     let Ok(place) = Arc::clone(&guard.requests).try_acquire_owned() else { return busy() };
-    let opens = request.method() == Method::POST && !request.headers().contains_key("mcp-session-id");
+    let (posts, headers) = (request.method() == Method::POST, request.headers());
+    // The newest protocol has no sessions.
+    let stateless =
+        headers.get("mcp-protocol-version").is_some_and(|version| version.as_bytes() >= NO_SESSIONS);
+    let opens = posts && !stateless && !headers.contains_key("mcp-session-id");
     if opens && guard.sessions.sessions.read().await.len() >= SESSIONS {
         return busy();
     }
@@ -53,9 +60,21 @@ pub(super) async fn pass(State(guard): State<Arc<Guard>>, request: Request, next
         }
         Err(_) => return (StatusCode::REQUEST_TIMEOUT, "the request did not come in time").into_response(),
     };
+    if posts && guard.gateway.is_full() && is_call(&body) {
+        return busy();
+    }
     let response = next.run(Request::from_parts(head, Body::from(body))).await;
     // A stream holds its place to its end.
     response.map(|body| Body::new(Held { body, _place: place }))
+}
+
+/// Whether a message is a call of a tool.
+fn is_call(body: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Message {
+        method: String,
+    }
+    serde_json::from_slice(body).is_ok_and(|message: Message| message.method == "tools/call")
 }
 
 fn busy() -> Response {

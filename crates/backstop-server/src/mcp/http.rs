@@ -3,6 +3,7 @@
 use std::{
     io,
     net::{IpAddr, SocketAddr},
+    pin::pin,
     sync::Arc,
     time::Duration,
 };
@@ -17,13 +18,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Gateway, Tokens,
+    accept::serve,
     guard::{Guard, REQUESTS, pass},
 };
 
-/// Time for calls to end by themselves once it is to stop.
-const DRAIN: Duration = Duration::from_secs(10);
 /// Time for connections to end once they are told to.
 const LEAVE: Duration = Duration::from_secs(2);
+
+/// Time for the last answers to leave.
+const FLUSH: Duration = Duration::from_millis(50);
 
 /// Where and for whom a gateway serves.
 #[derive(Clone, Debug)]
@@ -37,11 +40,22 @@ pub struct HttpOptions {
     pub origins: Vec<String>,
     /// Bytes of a request at most: 4 MiB unless said otherwise.
     pub max_body: usize,
+    /// Time for the head of a request to come: 15 s unless said otherwise.
+    pub head_timeout: Duration,
+    /// Time for calls to end by themselves once it is to stop, before they are cancelled: 10 s unless said otherwise.
+    pub drain: Duration,
 }
 
 impl Default for HttpOptions {
     fn default() -> Self {
-        Self { tokens: Tokens::default(), hosts: Vec::new(), origins: Vec::new(), max_body: 4 * 1024 * 1024 }
+        Self {
+            tokens: Tokens::default(),
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            max_body: 4 * 1024 * 1024,
+            head_timeout: Duration::from_secs(15),
+            drain: Duration::from_secs(10),
+        }
     }
 }
 
@@ -57,7 +71,7 @@ pub enum ServeError {
     Address(SocketAddr, #[source] io::Error),
 }
 
-/// Serves at `/mcp` until `stop` is cancelled; then calls that run have 10 s to end. Once it listens, `ready` is told
+/// Serves at `/mcp` until `stop` is cancelled; then calls that run have some time to end. Once it listens, `ready` is told
 /// the address.
 ///
 /// # Errors
@@ -78,26 +92,34 @@ pub async fn serve_http(
     let bound = listener.local_addr().map_err(failed)?;
     let end = CancellationToken::new();
     let sessions = Arc::new(LocalSessionManager::default());
+    let (head, drain) = (options.head_timeout, options.drain);
     let router = router(gateway.clone(), bound, options, sessions, end.clone());
     ready(bound);
-    let stopping = stop.clone();
-    let serving =
-        axum::serve(listener, router).with_graceful_shutdown(async move { stopping.cancelled().await });
-    let mut serving = std::pin::pin!(serving.into_future());
+    let mut serving = pin!(serve(listener, router, head, stop.clone()));
     tokio::select! {
-        served = &mut serving => return served.map_err(failed),
+        () = &mut serving => return Ok(()),
+        never = gateway.watch() => match never {},
         () = stop.cancelled() => {}
     }
-    // Open streams hold the server for ever: they are ended once no call needs them.
-    let drained = async {
+    let none = || async {
         while gateway.open_calls() > 0 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
+    let drained = async {
+        if timeout(drain, none()).await.is_err() {
+            // Each of them still has its answer.
+            gateway.cancel_calls();
+            let _ = timeout(LEAVE, none()).await;
+        }
+        tokio::time::sleep(FLUSH).await;
+    };
     tokio::select! {
-        served = &mut serving => return served.map_err(failed),
-        _ = timeout(DRAIN, drained) => end.cancel(),
+        () = &mut serving => return Ok(()),
+        () = drained => {}
     }
+    // Open streams hold the server for ever: they are ended now that no call needs them.
+    end.cancel();
     let _ = timeout(LEAVE, serving).await;
     Ok(())
 }
@@ -129,6 +151,7 @@ fn router(
         max_body: options.max_body,
         requests: Arc::new(Semaphore::new(REQUESTS)),
         sessions: Arc::clone(&sessions),
+        gateway: gateway.clone(),
     };
     let service = StreamableHttpService::new(move || Ok(gateway.clone()), sessions, config);
     Router::new().route_service("/mcp", service).layer(middleware::from_fn_with_state(Arc::new(guard), pass))

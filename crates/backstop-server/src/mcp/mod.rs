@@ -8,9 +8,10 @@
 //! http ──┴─ gateway ── tool    what is on offer
 //!    │         ├─ host ────── what the host's user allows
 //!    │         └─ result ──── what came of a call
-//!    └─ guard, tokens ─────── who may ask, and how much at once
+//!    └─ accept, guard, tokens  who may ask, and how much at once
 //! ```
 
+mod accept;
 mod gateway;
 mod guard;
 mod host;

@@ -1,6 +1,9 @@
 //! What came of a call, as the protocol has it.
 
-use backstop::{CallState, CallSummary, CatalogEntry, OperatorView, Outcome, Part, RunReport, ToolOutput};
+use backstop::{
+    CallState, CallSummary, CatalogEntry, OperatorView, Outcome, Part, RunReport, ToolOutput,
+    text::{MODEL_TEXT_CAP, head_and_tail},
+};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Resource, ResourceContents};
 use serde_json::{Value, json};
 
@@ -8,6 +11,8 @@ use super::tool::is_object;
 
 /// Where the data of a failure stand in the `_meta` of a result.
 pub const ERROR_META: &str = "dev.backstop/error";
+/// Bytes of a text that are shown in any case.
+const LEAST: usize = 256;
 /// What is said of a result that can't be given in the form that its tool promises.
 const NOT_STRUCTURED: &str =
     "[The result is not given as the structured content that the tool promises; its text follows.]";
@@ -69,7 +74,7 @@ fn success(call: &CallSummary, output: &ToolOutput, entry: Option<&CatalogEntry>
         content.push(ContentBlock::text(note));
     }
     match output {
-        ToolOutput::Parts(parts) => content.extend(parts.iter().map(block)),
+        ToolOutput::Parts(parts) => content.extend(blocks(parts)),
         _ => content.push(ContentBlock::text(text.as_str())),
     }
     let structured = match output {
@@ -89,6 +94,22 @@ fn success(call: &CallSummary, output: &ToolOutput, entry: Option<&CatalogEntry>
     let mut result = CallToolResult::success(content);
     result.structured_content = structured;
     result
+}
+
+/// The parts as blocks, whose texts together are no longer than what a model may read at once.
+fn blocks(parts: &[Part]) -> Vec<ContentBlock> {
+    let mut left = MODEL_TEXT_CAP;
+    let shown = parts.iter().map(|part| match part {
+        Part::Text { .. } | Part::Json { .. } => {
+            let whole = part.model_text();
+            let text =
+                if whole.len() <= left { whole.into_owned() } else { head_and_tail(&whole, left.max(LEAST)) };
+            left = left.saturating_sub(text.len());
+            ContentBlock::text(text)
+        }
+        _ => block(part),
+    });
+    shown.collect()
 }
 
 fn block(part: &Part) -> ContentBlock {

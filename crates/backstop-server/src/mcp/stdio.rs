@@ -35,7 +35,11 @@ where
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
         Err(error) => return Err(error),
     };
-    let _ = running.waiting().await;
+    tokio::select! {
+        _ = running.waiting() => {}
+        never = gateway.watch() => match never {},
+    }
+    gateway.cancel_calls();
     let ended = async {
         while gateway.open_calls() > 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;

@@ -10,7 +10,11 @@ use backstop::{CancellationToken, Toolset, http_client};
 use backstop_server::mcp::{GatewayOptions, HttpOptions, ServeError, Tokens, serve_http};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
-use tokio::{sync::oneshot, task::JoinHandle};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    sync::oneshot,
+    task::JoinHandle,
+};
 
 use crate::kit::{Counts, gateway};
 
@@ -213,4 +217,78 @@ async fn it_ends_although_a_stream_is_open() {
     served.stop.cancel();
     tokio::time::timeout(Duration::from_secs(8), served.ended).await.unwrap().unwrap().unwrap();
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn half_a_head_holds_no_connection() {
+    let mut options = HttpOptions::default();
+    options.head_timeout = Duration::from_millis(200);
+    let served = served(options).await;
+    let mut stream = tokio::net::TcpStream::connect(served.address).await.unwrap();
+    stream.write_all(b"POST /mcp HTTP/1.1\r\nhost: loc").await.unwrap();
+    let begun = Instant::now();
+    let mut rest = Vec::new();
+    tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut rest)).await.unwrap().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn a_call_that_outlasts_the_end_is_cancelled_and_answered() {
+    let mut options = HttpOptions::default();
+    options.drain = Duration::from_millis(200);
+    let served = served(options).await;
+    let (headers, body) = stateless("hang");
+    let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let stop = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        served.stop.cancel();
+    };
+    let (answer, ()) = tokio::join!(async { message(served.post(&headers, body).await).await }, stop);
+    assert_eq!(answer["result"]["_meta"]["dev.backstop/error"]["kind"], "cancelled", "{answer}");
+    tokio::time::timeout(Duration::from_secs(5), served.ended).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_object_are_told_to_the_model() {
+    let served = served(HttpOptions::default()).await;
+    for (arguments, kind) in
+        [(json!("{\"n\": 1"), "malformed_arguments"), (json!([1]), "malformed_arguments")]
+    {
+        let (headers, mut body) = stateless("add");
+        body["params"]["arguments"] = arguments.clone();
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let answer = message(served.post(&headers, body).await).await;
+        assert_eq!(answer["result"]["isError"], true, "{arguments}: {answer}");
+        assert_eq!(answer["result"]["_meta"]["dev.backstop/error"]["kind"], kind, "{arguments}: {answer}");
+    }
+}
+
+/// A toolset of the gateway, with the protocol without sessions.
+#[tokio::test]
+async fn changes_are_told_to_those_who_listen() {
+    use backstop_toolsets::mcp::{HttpServer, McpConfig, McpToolset, Protocol, Server};
+    let served = served(HttpOptions::default()).await;
+    for protocol in [Protocol::Stateless, Protocol::Handshake] {
+        let server = HttpServer::new(served.url().parse().unwrap(), http_client().unwrap());
+        let mut config = McpConfig::new("gateway", Server::Http(server));
+        config.protocol = protocol;
+        let toolset = McpToolset::new(config).unwrap();
+        let before = toolset.list().await.unwrap().len();
+        assert_eq!(toolset.changes(), 0);
+        // By somebody else.
+        let (headers, body) = stateless("grow");
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        // It may not listen yet when it has listed.
+        let told = async {
+            loop {
+                message(served.post(&headers, body.clone()).await).await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                if toolset.changes() > 0 {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(5), told).await.unwrap();
+        assert!(toolset.list().await.unwrap().len() > before, "{protocol:?}");
+    }
 }

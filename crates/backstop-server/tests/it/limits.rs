@@ -10,7 +10,7 @@ use backstop::{Agent, Effect, ToolOutput, ToolSpec};
 use backstop_server::mcp::{Gateway, GatewayOptions};
 use backstop_test::{TestModel, TestToolset};
 use futures_util::future::join_all;
-use rmcp::service::ServiceError;
+use rmcp::{model::PaginatedRequestParams, service::ServiceError};
 use serde_json::json;
 
 use crate::kit::{Counts, call, connected, gateway};
@@ -68,7 +68,12 @@ async fn a_long_list_comes_in_pages() {
     let gateway = many(250).await;
     let client = connected(&gateway, ()).await;
     let first = client.list_tools(None).await.unwrap();
-    assert_eq!((first.tools.len(), first.next_cursor.as_deref()), (100, Some("100")));
+    let cursor = first.next_cursor.unwrap();
+    assert_eq!((first.tools.len(), cursor.split_once('-').unwrap().0), (100, "100"));
+    // A cursor of a list that is another one by now.
+    let params = Some(PaginatedRequestParams::default().with_cursor(Some("100-00000000000000aa".into())));
+    let ServiceError::McpError(error) = client.list_tools(params).await.unwrap_err() else { panic!() };
+    assert_eq!(error.message, "the list has changed: begin it anew");
     let names: Vec<_> =
         client.list_all_tools().await.unwrap().into_iter().map(|tool| tool.name.into_owned()).collect();
     assert_eq!(names, (0..250).map(|n| format!("tool_{n}")).collect::<Vec<_>>());
