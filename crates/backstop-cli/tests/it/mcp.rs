@@ -23,7 +23,9 @@ fn stdout_is_the_protocol_and_nothing_else() {
     ]);
     // The input ends with the last message: what was asked is answered all the same.
     let ended = folder.backstop(&["mcp", "backstop.yaml"]).stdin(messages).run();
-    let answers = ended.json_lines();
+    let mut answers = ended.json_lines();
+    // They come as they are done.
+    answers.sort_by_key(|answer| answer["id"].as_u64());
     assert_eq!(answers[0]["result"]["serverInfo"]["name"], "clerk");
     let names: Vec<_> = answers[1]["result"]["tools"]
         .as_array()

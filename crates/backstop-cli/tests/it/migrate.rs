@@ -8,7 +8,7 @@ const CLERK: &str = r#"{
   "orchestrator": {"deployment": {"deployment_id": "gpt-4o"}, "max_iterations": -1},
   "contexts": [],
   "tool_sets": [
-    {"type": "mcp", "name": "fetch"},
+    {"type": "mcp", "name": "fetch", "mcp_server_info": {"url": "http://127.0.0.1:9/sse", "protocol": "sse"}},
     {
       "type": "rest-api",
       "name": "shop",
