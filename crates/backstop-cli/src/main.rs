@@ -7,6 +7,7 @@ mod output;
 mod person;
 mod shop;
 mod signal;
+mod terminal;
 
 use std::process::ExitCode;
 

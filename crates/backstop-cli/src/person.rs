@@ -15,6 +15,7 @@ use crate::{
     args::Approval,
     input,
     output::{progress::Progress, report::asked_about, stdout::plain},
+    terminal,
 };
 
 const BOLD: Style = AnsiColor::Yellow.on_default().bold();
@@ -27,6 +28,7 @@ pub(crate) struct Person {
 
 impl Person {
     pub(crate) fn new(approval: Approval, progress: Arc<Progress>) -> Arc<Self> {
+        terminal::shows(&progress);
         Arc::new(Self { approval, progress })
     }
 }

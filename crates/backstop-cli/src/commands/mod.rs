@@ -27,6 +27,7 @@ use backstop::{
 use crate::{
     args::ModelFlags,
     output::{diagnostics, stdout},
+    terminal::Terminal,
 };
 
 /// Bytes that are read from stdin at most.
@@ -118,10 +119,12 @@ pub(crate) fn manifest(file: &Path, environment: &dyn Environment) -> Result<Man
     read.manifest.ok_or_else(|| Exit::usage(format!("`{}` can't be used", file.display())))
 }
 
-/// The agent of a manifest file.
+/// The agent of a manifest file, for a person at a terminal where there is one.
 pub(crate) async fn agent(file: &Path, flags: &ModelFlags) -> Result<Agent, Exit> {
     let manifest = manifest(file, &ProcessEnvironment)?;
-    built(&manifest, &overrides(flags)).await
+    let mut overrides = overrides(flags);
+    overrides.person = Terminal::at();
+    built(&manifest, &overrides).await
 }
 
 /// What flags and variables put in place of the manifest's own settings.

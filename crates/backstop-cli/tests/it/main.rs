@@ -30,3 +30,10 @@ mod streams;
 #[cfg(unix)]
 mod terminal;
 mod tools;
+
+/// MCP servers that tests start are this executable, run once more with this test alone.
+#[cfg(unix)]
+#[test]
+fn the_fake_server_serves_if_it_is_asked() {
+    backstop_test::mcp::serve_if_asked();
+}

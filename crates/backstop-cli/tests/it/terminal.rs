@@ -176,3 +176,44 @@ fn what_is_waited_for_is_shown_and_leaves_no_trace() {
     let (code, screen) = terminal.end();
     assert_eq!((code, screen.as_str()), (Some(0), "I am about to\nsay something."));
 }
+
+/// An agent whose tool is that of a server which asks a person first.
+fn asked_by_a_server() -> Folder {
+    let folder = Folder::new()
+        .with("script.yaml", "- calls: [{ tool: act, arguments: {} }]\n- text: 'It said: {{last_result}}'\n");
+    let (program, args, env) =
+        backstop_test::mcp::program(backstop_test::mcp::Behaviour::AsksPerson, &folder.path("log"));
+    let command: Vec<String> = std::iter::once(program.display().to_string()).chain(args).collect();
+    let env: serde_json::Map<_, _> = env.into_iter().map(|(name, value)| (name, json!(value))).collect();
+    let manifest = json!({
+        "version": 1,
+        "name": "clerk",
+        "model": {"provider": "scripted", "script": "script.yaml"},
+        "toolsets": {"shop": {"mcp": {"command": command, "env": env}}},
+    });
+    folder.with("backstop.yaml", manifest.to_string())
+}
+
+#[test]
+fn a_person_answers_a_server_in_the_middle_of_a_call() {
+    let mut terminal = Terminal::start(&asked_by_a_server(), &["run", "backstop.yaml", "Hello"], &[]);
+    terminal.shows("S, L; nothing refuses)\n> ");
+    terminal.types("XL\n");
+    terminal.shows("that is none of it: one of S, L\n> ");
+    terminal.types("L\n");
+    terminal.shows("y or n; nothing for false)\n> ");
+    terminal.types("\n");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, Some(0));
+    assert_snapshot!(screen);
+}
+
+#[test]
+fn a_person_refuses_to_answer_a_server() {
+    let mut terminal = Terminal::start(&asked_by_a_server(), &["run", "backstop.yaml", "Hello"], &[]);
+    terminal.shows("nothing refuses)\n> ");
+    terminal.types("\n");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, Some(0));
+    assert!(screen.contains(r#"It said: {"action":"decline"}"#), "{screen}");
+}

@@ -57,6 +57,7 @@ pub(super) fn toolset(
     made.resources = declared.resources;
     made.prompts = declared.prompts;
     made.max_message = declared.max_message.unwrap_or(made.max_message);
+    made.person = parts.overrides.person.clone().filter(|_| declared.elicitation);
     made.model = declared.sampling.then(|| Arc::clone(parts.model));
     let mut problems = Vec::new();
     for root in &declared.roots {

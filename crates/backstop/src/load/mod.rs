@@ -73,6 +73,9 @@ pub struct Overrides {
     pub api_key: Option<SecretText>,
     /// The text of a script that answers in place of a model.
     pub script: Option<String>,
+    /// Who answers MCP servers that ask a person something in the middle of a call, where a manifest lets them.
+    #[cfg(feature = "mcp")]
+    pub person: Option<Arc<dyn backstop_toolsets::mcp::AskPerson>>,
 }
 
 /// Why there is no agent.
@@ -174,7 +177,8 @@ pub async fn agent_from_manifest(
     }
     let mut problems = Vec::new();
     for config in &manifest.toolsets {
-        let mut parts = Parts { manifest, model: &model, clients: &mut clients, problems: &mut problems };
+        let mut parts =
+            Parts { manifest, overrides, model: &model, clients: &mut clients, problems: &mut problems };
         builder = parts.add(builder, config).await?;
     }
     let (agent, more) = builder.build().await;

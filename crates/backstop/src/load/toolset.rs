@@ -10,7 +10,7 @@ use backstop_manifest::{
 use backstop_runtime::{AgentBuilder, Breaker, BreakerLimits, BuildProblem, ToolsetOptions};
 use backstop_toolsets::{client::Clients, http::HttpToolset, openapi::OpenApiError};
 
-use super::{LoadError, answer, http, openapi};
+use super::{LoadError, Overrides, answer, http, openapi};
 
 /// A toolset, and what of its source can't be used.
 pub(super) type Made = (Arc<dyn Toolset>, Vec<BuildProblem>);
@@ -18,6 +18,8 @@ pub(super) type Made = (Arc<dyn Toolset>, Vec<BuildProblem>);
 /// What the toolsets of one agent are made with.
 pub(super) struct Parts<'a> {
     pub(super) manifest: &'a Manifest,
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "no other kind of toolset asks a person"))]
+    pub(super) overrides: &'a Overrides,
     /// Who answers a server that asks for it.
     #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "no other kind of toolset asks a model"))]
     pub(super) model: &'a Arc<dyn Model>,

@@ -5,10 +5,10 @@ mod host_file;
 
 use std::{io::Write as _, net::SocketAddr, path::Path};
 
-use backstop::CancellationToken;
+use backstop::{CancellationToken, manifest::ProcessEnvironment};
 use backstop_server::mcp::{Gateway, GatewayOptions, HttpOptions, Tokens, serve_http, serve_stdio};
 
-use super::{Exit, agent};
+use super::{Exit, built, manifest, overrides};
 use crate::{
     args::{Gate, ModelFlags},
     signal::Signals,
@@ -25,7 +25,8 @@ pub(crate) async fn run(file: &Path, gate: &Gate) -> Result<Exit, Exit> {
     let options = http_options(gate)?;
     let mut behaviour = GatewayOptions::default();
     behaviour.host_approves = gate.host_approves;
-    let agent = agent(file, &ModelFlags::default()).await?;
+    let manifest = manifest(file, &ProcessEnvironment)?;
+    let agent = built(&manifest, &overrides(&ModelFlags::default())).await?;
     let tools = agent.catalog().entries().len();
     let gateway = Gateway::new(agent, behaviour);
     let stop = CancellationToken::new();
