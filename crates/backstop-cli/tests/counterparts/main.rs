@@ -1,5 +1,6 @@
 //! The `backstop` command against real programs: a small language model behind llama.cpp's server, httpbin, the types
-//! of the `openai` package, applications of the DIAL SDK, published OpenAPI documents and Prism. `scripts/counterparts` installs them.
+//! of the `openai` package, applications of the DIAL SDK, published OpenAPI documents, Prism, MCP
+//! servers and hosts. `scripts/counterparts` installs them.
 //!
 //! Each program is started once, by the one test that needs it; what is checked there has a name in its assertions.
 
@@ -14,6 +15,7 @@ mod dial;
 mod documents;
 mod httpbin;
 mod llama;
+mod mcp;
 mod prism;
 mod server;
 mod shell;

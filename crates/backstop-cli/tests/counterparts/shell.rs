@@ -90,6 +90,11 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// The id of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Interrupts it as Ctrl-C does.
     pub(crate) fn interrupt(&mut self) {
         signal(&self.child, "INT");

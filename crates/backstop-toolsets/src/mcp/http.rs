@@ -22,6 +22,7 @@ use rmcp::{
     },
     transport::{
         Transport,
+        common::client_side_sse::SseRetryPolicy,
         streamable_http_client::{
             SseError, StreamableHttpClient, StreamableHttpClientTransport,
             StreamableHttpClientTransportConfig, StreamableHttpError, StreamableHttpPostResponse,
@@ -40,6 +41,8 @@ use crate::http::Media;
 const ERROR_BODY: usize = 64 * 1024;
 /// Time to take leave of a session, or to see what else an address could be.
 const ASIDE: Duration = Duration::from_secs(3);
+/// Milliseconds before each try to go on with a stream.
+const RESUME: [u64; 5] = [100, 300, 1000, 2000, 2000];
 /// Calls at the same time; each waits in a request of its own.
 const CONCURRENT: usize = 256;
 const EVENTS: &str = "text/event-stream";
@@ -59,10 +62,22 @@ pub(super) fn transport(
 ) -> Result<impl Transport<RoleClient> + use<>, ToolError> {
     let client = Client { requests: Arc::new(Requests::new(server)?), max_message };
     // The address of each request is put together here.
-    let config = StreamableHttpClientTransportConfig::with_uri(crate::http::shown(&server.url))
+    let mut config = StreamableHttpClientTransportConfig::with_uri(crate::http::shown(&server.url))
         .max_concurrent_requests(CONCURRENT)
         .reinit_on_expired_session(true);
+    config.retry_config = Arc::new(Resume);
     Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+/// When a stream that broke off is asked for again. Nothing is made twice by that: the server goes on with what it
+/// had begun to say. One that is not there any more is soon given up, and so is the call that waits for it.
+#[derive(Debug)]
+struct Resume;
+
+impl SseRetryPolicy for Resume {
+    fn retry(&self, times: usize) -> Option<Duration> {
+        RESUME.get(times).copied().map(Duration::from_millis)
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -192,8 +192,8 @@ fn output(result: CallToolResult, text: &str) -> ToolOutput {
     if only_text && says(text, &value) {
         return match inner(&value) {
             // A text that was put in an object, because nothing but an object may be a value.
-            Some(Value::String(inner)) if inner.trim() == text.trim() => ToolOutput::text(text),
-            Some(inner) if is_text_of(text, inner) => ToolOutput::Json(inner.clone()),
+            Some((_, Value::String(inner))) if inner.trim() == text.trim() => ToolOutput::text(text),
+            Some(("result", inner)) if is_text_of(text, inner) => ToolOutput::Json(inner.clone()),
             _ => ToolOutput::Json(value),
         };
     }
@@ -204,7 +204,7 @@ fn output(result: CallToolResult, text: &str) -> ToolOutput {
 fn says(text: &str, value: &Value) -> bool {
     text.trim().is_empty()
         || is_text_of(text, value)
-        || inner(value).is_some_and(|inner| is_text_of(text, inner))
+        || inner(value).is_some_and(|(_, inner)| is_text_of(text, inner))
 }
 
 fn is_text_of(text: &str, value: &Value) -> bool {
@@ -225,10 +225,10 @@ fn list_of(text: &str, value: &Value) -> bool {
     lines.len() == items.len() && lines.iter().zip(items).all(says)
 }
 
-/// The one value in an object of the form `{"result": …}`, which SDKs make of what is no object.
-fn inner(value: &Value) -> Option<&Value> {
+/// The one value in an object with nothing else, which SDKs make of what is no object, and its name.
+fn inner(value: &Value) -> Option<(&str, &Value)> {
     let object = value.as_object().filter(|object| object.len() == 1)?;
-    object.get("result")
+    object.iter().next().map(|(name, value)| (name.as_str(), value))
 }
 
 /// What a block of content is for a model.
