@@ -16,6 +16,7 @@ mod documents;
 mod httpbin;
 mod llama;
 mod mcp;
+mod mcp_hosts;
 mod prism;
 mod server;
 mod shell;
