@@ -17,6 +17,7 @@ mod httpbin;
 mod llama;
 mod mcp;
 mod mcp_hosts;
+mod mcp_suite;
 mod prism;
 mod server;
 mod shell;

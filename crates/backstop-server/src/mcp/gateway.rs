@@ -53,11 +53,18 @@ pub struct GatewayOptions {
     pub calls: NonZeroUsize,
     /// Calls that wait for their turn; more are refused. 256 unless said otherwise.
     pub queue: usize,
+    /// Time between two signs of life of a call, for clients that want them: 5 s unless said otherwise.
+    pub progress: Duration,
 }
 
 impl Default for GatewayOptions {
     fn default() -> Self {
-        Self { host_approves: false, calls: NonZeroUsize::new(64).unwrap_or(NonZeroUsize::MIN), queue: 256 }
+        Self {
+            host_approves: false,
+            calls: NonZeroUsize::new(64).unwrap_or(NonZeroUsize::MIN),
+            queue: 256,
+            progress: PROGRESS,
+        }
     }
 }
 
@@ -278,7 +285,7 @@ impl Gateway {
                 cancel.cancel();
                 call.await
             }
-            never = show(context) => match never {},
+            never = show(context, self.0.options.progress) => match never {},
         };
         self.look().await;
         let report = report.map_err(|cause| {
@@ -294,12 +301,12 @@ impl Gateway {
 
 /// Tells a client that wants to know that its call goes on, for as long as it is polled. One that does not read what
 /// it is told holds up nothing.
-async fn show(context: &RequestContext<RoleServer>) -> Infallible {
+async fn show(context: &RequestContext<RoleServer>, every: Duration) -> Infallible {
     let Some(token) = context.meta.get_progress_token() else { return std::future::pending().await };
     let begun = Instant::now();
     loop {
-        tokio::time::sleep(PROGRESS).await;
-        let progress = ProgressNotificationParam::new(token.clone(), begun.elapsed().as_secs_f64().round());
+        tokio::time::sleep(every).await;
+        let progress = ProgressNotificationParam::new(token.clone(), begun.elapsed().as_secs_f64());
         let _ = timeout(TELL, context.peer.notify_progress(progress)).await;
     }
 }

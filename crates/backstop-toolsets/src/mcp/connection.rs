@@ -124,7 +124,10 @@ fn may_be_older(config: &McpConfig, error: &ToolError) -> bool {
     match (&config.server, error.kind()) {
         (_, ToolErrorKind::Unauthenticated | ToolErrorKind::RateLimited | ToolErrorKind::Timeout) => false,
         (Server::Stdio(_), kind) => kind != ToolErrorKind::Misconfigured,
-        (Server::Http(_), _) => error.status().is_some() || error.code().is_some(),
+        // What it says to the question must not be that there is no way to it.
+        (Server::Http(_), kind) => {
+            error.status().is_some() || error.code().is_some() || kind == ToolErrorKind::InvalidOutput
+        }
     }
 }
 

@@ -147,7 +147,7 @@ pub(super) fn start(cause: ClientInitializeError, obituary: Option<String>) -> T
         (ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. }, None) => {
             ToolError::unavailable("the connection ended before the handshake was done")
         }
-        _ => ToolError::unavailable("the server did not do the handshake as it should"),
+        _ => ToolError::invalid_output("the server did not do the handshake as it should"),
     };
     error.not_applied().with_source(cause)
 }
