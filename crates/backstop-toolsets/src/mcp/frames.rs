@@ -111,8 +111,27 @@ fn frame(line: &[u8]) -> Frame {
             }
         }
         Ok(_) => Frame::Noise(format!("a message of no known form: `{}`", shown(line))),
-        Err(_) => Frame::Noise(format!("a line that is no message: `{}`", shown(line))),
+        // Some write what JSON does not have, such as `NaN`: whoever asked need not wait for another answer.
+        Err(cause) => match answered(line) {
+            Some(id) => unreadable(id, format!("an answer that is no JSON: {cause}")),
+            None => Frame::Noise(format!("a line that is no message: `{}`", shown(line))),
+        },
     }
+}
+
+/// The id of the request that a whole line answers which is no JSON.
+fn answered(line: &[u8]) -> Option<RequestId> {
+    let line = line.trim_ascii();
+    let text = String::from_utf8_lossy(line);
+    if !text.starts_with('{') || !text.ends_with('}') || !text.contains("\"jsonrpc\"") {
+        return None;
+    }
+    let answer = ["\"result\"", "\"error\""].iter().filter_map(|key| text.find(key)).min()?;
+    // A request of the server has an id of its own.
+    if text.find("\"method\"").is_some_and(|method| method < answer) {
+        return None;
+    }
+    id_at_head(line).or_else(|| id_at_tail(line))
 }
 
 fn too_large(head: &[u8], tail: &[u8], max: usize) -> Frame {
@@ -208,6 +227,30 @@ mod tests {
                 "a line that is no message: `\u{fffd}\u{fffd}`",
                 r#"an answer to nothing: `{"jsonrpc":"2.0","result":{}}`"#,
                 r#"a line that is no message: `{"jsonrpc"`"#,
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_no_json_is_one_to_its_request() {
+        let error = |id: &str, why: &str| {
+            format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":-32099,\"message\":\"an answer that is no \
+                 JSON: {why}\",\"data\":\"backstop-toolsets\"}}}}"
+            )
+        };
+        let text = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"n\":NaN}}\n\
+            {\"result\":{\"n\":NaN},\"jsonrpc\":\"2.0\",\"id\":\"b\"}\n\
+            {\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"x\",\"params\":{\"result\":NaN}}\n\
+            {\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"n\":NaN\n";
+        assert_eq!(
+            read(text.as_bytes(), 1000).await,
+            [
+                error("1", "expected value at line 1 column 39"),
+                error("\"b\"", "expected value at line 1 column 16"),
+                "a line that is no message: `{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"x\",\"params\":{\"result\":NaN}}`"
+                    .to_owned(),
+                "a line that is no message: `{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"n\":NaN`".to_owned(),
             ]
         );
     }
