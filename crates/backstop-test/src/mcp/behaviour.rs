@@ -62,6 +62,8 @@ behaviours! {
     ExitsAtStart
     /// It ends when it is asked for the newest protocol.
     ExitsAtDiscover
+    /// It does not answer whether it speaks the newest protocol.
+    IgnoresDiscover
     /// It never says what it is.
     SilentAtStart
     /// It never says what tools it has.

@@ -73,7 +73,8 @@ impl Fake {
             let acts = message["method"] == "tools/call" && message["params"]["name"] == "act";
             match (message["method"].as_str().unwrap_or_default(), self.behaviour) {
                 ("server/discover", Behaviour::ExitsAtDiscover) => exit(1),
-                ("initialize" | "server/discover", Behaviour::SilentAtStart)
+                ("server/discover", Behaviour::IgnoresDiscover)
+                | ("initialize" | "server/discover", Behaviour::SilentAtStart)
                 | ("tools/list", Behaviour::SilentAtList) => continue,
                 _ => {}
             }

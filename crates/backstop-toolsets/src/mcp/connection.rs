@@ -107,8 +107,13 @@ pub(super) async fn connect(
     news: &Arc<News>,
     protocol: Protocol,
 ) -> Result<Connection, ToolError> {
-    let until = Instant::now() + config.start_timeout;
-    let first = start(config, news, protocol, until).await;
+    let begun = Instant::now();
+    let until = begun + config.start_timeout;
+    let first = match (&config.server, protocol) {
+        // Of an address that ignores the question nothing more comes: the way to it is busy with waiting.
+        (Server::Http(_), Protocol::Auto) => start(config, news, protocol, begun + patience(config)).await,
+        _ => start(config, news, protocol, until).await,
+    };
     let error = match first {
         Err(error) if protocol == Protocol::Auto && may_be_older(config, &error) => error,
         other => return other,
@@ -122,13 +127,20 @@ pub(super) async fn connect(
 /// Whether a server may only not know the newest protocol.
 fn may_be_older(config: &McpConfig, error: &ToolError) -> bool {
     match (&config.server, error.kind()) {
-        (_, ToolErrorKind::Unauthenticated | ToolErrorKind::RateLimited | ToolErrorKind::Timeout) => false,
-        (Server::Stdio(_), kind) => kind != ToolErrorKind::Misconfigured,
+        (_, ToolErrorKind::Unauthenticated | ToolErrorKind::RateLimited) => false,
+        (Server::Stdio(_), kind) => !matches!(kind, ToolErrorKind::Misconfigured | ToolErrorKind::Timeout),
         // What it says to the question must not be that there is no way to it.
         (Server::Http(_), kind) => {
-            error.status().is_some() || error.code().is_some() || kind == ToolErrorKind::InvalidOutput
+            error.status().is_some()
+                || error.code().is_some()
+                || matches!(kind, ToolErrorKind::InvalidOutput | ToolErrorKind::Timeout)
         }
     }
+}
+
+/// Time for a server to say whether it speaks the newest protocol, so that there is some left to ask for an older one.
+fn patience(config: &McpConfig) -> Duration {
+    config.start_timeout / 3
 }
 
 async fn start(
@@ -140,7 +152,8 @@ async fn start(
     let obituary = Obituary::default();
     match &config.server {
         Server::Stdio(server) => {
-            let transport = Stdio::start(config, server, obituary.clone())?;
+            let patience = (protocol == Protocol::Auto).then(|| patience(config));
+            let transport = Stdio::start(config, server, patience, obituary.clone())?;
             serve(config, news, protocol, until, transport, obituary).await
         }
         Server::Http(server) => {

@@ -23,7 +23,7 @@ use super::StdioServer;
 /// Time that a program has to end by itself when its input ends.
 const GRACE: Duration = Duration::from_secs(2);
 /// Time that the end of a program is waited for whose output ended.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+pub(super) const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Lines on stderr that operators get to see with the end of a program.
 const LINES: usize = 5;
 /// Bytes of such a line.

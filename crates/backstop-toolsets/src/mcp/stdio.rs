@@ -3,7 +3,7 @@
 use std::{
     fmt, io,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -12,22 +12,22 @@ use std::{
 use backstop_core::{Redactor, ToolError};
 use rmcp::{
     RoleClient,
-    model::{ClientRequest, GetExtensions as _, JsonRpcMessage, RequestId},
+    model::{ClientRequest, ErrorCode, ErrorData, GetExtensions as _, JsonRpcMessage, RequestId},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
 use tokio::{
     io::AsyncWriteExt as _,
     process::{ChildStdin, ChildStdout},
-    sync::{Mutex as AsyncMutex, Notify},
-    time::timeout,
+    sync::{Mutex, Notify, watch},
+    time::{Instant, timeout},
 };
 
 use super::{
     McpConfig, StdioServer,
     errand::Errand,
     frames::{Frame, Frames},
-    process::Process,
+    process::{LAST_WORDS, Process},
 };
 
 /// Time for one message to be taken by a server.
@@ -37,17 +37,27 @@ const NOISE: u32 = 10;
 
 /// Why there is no way to a server any more, once it is known; for operators.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Obituary(Arc<Mutex<Option<String>>>);
+pub(super) struct Obituary(watch::Sender<Option<String>>);
 
 impl Obituary {
     /// What is known.
     pub(super) fn read(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.borrow().clone()
     }
 
     /// The first reason is the one that counts.
     fn write(&self, why: impl Into<String>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why.into());
+        self.0.send_if_modified(|known| {
+            let first = known.is_none();
+            known.get_or_insert_with(|| why.into());
+            first
+        });
+    }
+
+    /// Waits until something is known, for as long as a program takes to end.
+    async fn wait(&self) {
+        let mut known = self.0.subscribe();
+        let _ = timeout(2 * LAST_WORDS, known.wait_for(Option::is_some)).await;
     }
 }
 
@@ -64,18 +74,26 @@ pub(super) struct Stdio {
     /// The handshake that is waited for: whatever comes before its answer is to an earlier question, to which nobody
     /// waits any more.
     handshake: Option<RequestId>,
+    /// Time to answer whether the newest protocol is spoken, where an older one will do.
+    patience: Option<Duration>,
+    /// That question, and when it is given up.
+    probe: Option<(RequestId, Instant)>,
+    /// Why nothing more is read, once nothing is: [`receive`](Transport::receive) may be dropped while the program's
+    /// end is waited for.
+    over: Option<&'static str>,
 }
 
 #[derive(Debug)]
 struct Input {
     /// Whole messages, one after the other.
-    pipe: AsyncMutex<Option<ChildStdin>>,
+    pipe: Mutex<Option<ChildStdin>>,
     broken: AtomicBool,
     broke: Notify,
 }
 
 impl Stdio {
-    /// Starts a server.
+    /// Starts a server. Of one that may speak an older protocol than it is asked for, no answer within `patience` says
+    /// that it does: some ignore what they don't know.
     ///
     /// # Errors
     ///
@@ -83,15 +101,13 @@ impl Stdio {
     pub(super) fn start(
         config: &McpConfig,
         server: &StdioServer,
+        patience: Option<Duration>,
         obituary: Obituary,
     ) -> Result<Self, ToolError> {
         let redactor = config.redactor();
         let (process, stdin, stdout) = Process::start(&config.name, server, &redactor)?;
-        let input = Input {
-            pipe: AsyncMutex::new(Some(stdin)),
-            broken: AtomicBool::new(false),
-            broke: Notify::new(),
-        };
+        let input =
+            Input { pipe: Mutex::new(Some(stdin)), broken: AtomicBool::new(false), broke: Notify::new() };
         Ok(Self {
             toolset: config.name.clone(),
             redactor,
@@ -101,41 +117,57 @@ impl Stdio {
             obituary,
             noise: 0,
             handshake: None,
+            patience,
+            probe: None,
+            over: None,
         })
     }
 
+    /// The next line, or the end of it all. Dropping this loses nothing.
     async fn frame(&mut self) -> Option<Frame> {
-        let input = Arc::clone(&self.input);
-        let read = tokio::select! {
-            read = self.frames.next() => read,
-            () = input.broke.notified() => {
-                let words = self.process.last_words("the server takes no messages any more").await;
-                self.obituary.write(words);
-                return None;
+        if self.over.is_none() {
+            let input = Arc::clone(&self.input);
+            let read = tokio::select! {
+                read = self.frames.next() => read,
+                () = input.broke.notified() => {
+                    self.over = Some("the server takes no messages any more");
+                    Ok(None)
+                }
+            };
+            match read {
+                Ok(Some(frame)) => return Some(frame),
+                Ok(None) => {}
+                Err(cause) => self.obituary.write(format!("its output can't be read: {cause}")),
             }
-        };
-        match read {
-            Ok(Some(frame)) => Some(frame),
-            Ok(None) => {
-                let words = self.process.last_words("the server closed its output").await;
-                self.obituary.write(words);
-                None
-            }
-            Err(cause) => {
-                self.obituary.write(format!("its output can't be read: {cause}"));
-                None
+        }
+        let over = *self.over.get_or_insert("the server closed its output");
+        let words = self.process.last_words(over).await;
+        self.obituary.write(words);
+        None
+    }
+
+    /// The next line, or an answer in the place of a server that ignores what it does not know.
+    async fn next(&mut self) -> Option<Frame> {
+        let Some((id, until)) = self.probe.clone() else { return self.frame().await };
+        match tokio::time::timeout_at(until, self.frame()).await {
+            Ok(frame) => frame,
+            Err(_) => {
+                self.probe = None;
+                let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "no answer", None);
+                Some(Frame::Message(Box::new(JsonRpcMessage::error(error, Some(id)))))
             }
         }
     }
 
     /// Whether a message is an answer that nobody waits for.
     fn is_late(&mut self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
-        let Some(wanted) = &self.handshake else { return false };
         let id = match message {
             JsonRpcMessage::Response(response) => Some(&response.id),
             JsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => return false,
         };
+        self.probe = None;
+        let Some(wanted) = &self.handshake else { return false };
         if id.is_some_and(|id| id != wanted) {
             return true;
         }
@@ -154,10 +186,18 @@ impl Transport<RoleClient> for Stdio {
         let mut errand = None;
         if let JsonRpcMessage::Request(request) = &item {
             errand = request.request.extensions().get::<Errand>().cloned();
-            if matches!(request.request, ClientRequest::InitializeRequest(_)) {
-                self.handshake = Some(request.id.clone());
+            match request.request {
+                ClientRequest::InitializeRequest(_) => self.handshake = Some(request.id.clone()),
+                ClientRequest::DiscoverRequest(_) => {
+                    let until = self.patience.map(|patience| Instant::now() + patience);
+                    self.probe = until.map(|until| (request.id.clone(), until));
+                }
+                _ => {}
             }
         }
+        // Whoever sends one of these listens as well, and hears there with which words the server ended.
+        let heard = errand.is_none();
+        let obituary = self.obituary.clone();
         let input = Arc::clone(&self.input);
         async move {
             let mut line = serde_json::to_vec(&item).map_err(|cause| NotSent(cause.into()))?;
@@ -169,13 +209,18 @@ impl Transport<RoleClient> for Stdio {
                 input.broken.store(true, Ordering::Release);
                 input.broke.notify_one();
             }
-            sent.map_err(NotSent)
+            let Err(cause) = sent else { return Ok(()) };
+            if heard {
+                return Ok(());
+            }
+            obituary.wait().await;
+            Err(NotSent(cause))
         }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            match self.frame().await? {
+            match self.next().await? {
                 Frame::Message(message) if self.is_late(&message) => {}
                 Frame::Message(message) => return Some(*message),
                 Frame::Noise(what) => {

@@ -370,3 +370,19 @@ async fn the_session_is_ended_with_the_toolset() {
         };
     tokio::time::timeout(Duration::from_secs(5), ended).await.unwrap();
 }
+
+/// Some ignore what they don't know: they are asked in the old way while there is time.
+#[tokio::test]
+async fn an_address_that_ignores_the_newest_protocol_is_asked_for_an_older_one() {
+    let server = Server::answering(|request| match request.json()["method"] == "server/discover" {
+        true => Reply::silence(),
+        false => good(request),
+    });
+    let mut config = config(&server.url);
+    config.start_timeout = Duration::from_secs(3);
+    let toolset = McpToolset::new(config).unwrap();
+    let begun = Instant::now();
+    toolset.list().await.unwrap();
+    assert!(begun.elapsed() < Duration::from_millis(2500), "{:?}", begun.elapsed());
+    assert_eq!(echo(&toolset).await.unwrap().model_text(), "still here");
+}

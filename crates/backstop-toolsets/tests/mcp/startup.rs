@@ -80,6 +80,26 @@ async fn the_protocol_of_a_server_is_found_once_and_remembered() {
     }
 }
 
+/// Some ignore what they don't know: they are asked in the old way while there is time.
+#[tokio::test]
+async fn a_server_that_ignores_the_newest_protocol_is_asked_for_an_older_one() {
+    let fake = Fake::new(Behaviour::IgnoresDiscover);
+    let mut config = fake.config();
+    config.start_timeout = Duration::from_secs(3);
+    let toolset = McpToolset::new(config).unwrap();
+    let begun = Instant::now();
+    toolset.list().await.unwrap();
+    assert!(begun.elapsed() < Duration::from_millis(2500), "{:?}", begun.elapsed());
+    assert_eq!(echo(&toolset).await.unwrap().model_text(), "still here");
+    assert_eq!((fake.pids().len(), fake.count("server/discover"), fake.count("initialize")), (1, 1, 1));
+
+    // Where nothing else will do, the whole time is its own.
+    let mut config = fake.config();
+    (config.start_timeout, config.protocol) = (Duration::from_millis(900), Protocol::Stateless);
+    let error = McpToolset::new(config).unwrap().list().await.unwrap_err();
+    assert_eq!(error.detail(), "the server did not start within 900 milliseconds");
+}
+
 #[tokio::test]
 async fn a_declared_protocol_is_the_one_that_is_spoken() {
     let old = Fake::new(Behaviour::Good);
