@@ -52,6 +52,7 @@ async fn every_answer_has_one_reading_and_the_next_call_works() {
             // It was about to end: a driver makes a call again that was surely not made.
             next = echo(&toolset).await;
         }
+        assert!(next.is_ok(), "{}: {next:?}", behaviour.as_str());
         table += &format!("## {}\n{}\n  next: {}\n\n", behaviour.as_str(), shown(&first), shown(&next));
         // Whatever came of it, it was sent once.
         let calls = fake.log().iter().filter(|message| message["params"]["name"] == "act").count();

@@ -5,20 +5,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-use backstop_core::Toolset;
+use backstop_core::{Applied, ToolError, ToolErrorKind, Toolset};
 use backstop_test::mcp::Behaviour;
 use backstop_toolsets::mcp::McpToolset;
 use futures_util::future::join_all;
 use serde_json::json;
+use tokio::time::timeout;
 
 use crate::kit::{Fake, call, lives, within};
 
-/// Calls in all.
+/// Schedules in all.
 const SCHEDULES: u64 = 1000;
 /// Servers that run at the same time.
-const AT_ONCE: u64 = 20;
+const AT_ONCE: u64 = 25;
 /// Schedules that one server goes through.
-const EACH: u64 = 25;
+const EACH: u64 = 20;
 /// The longest time of one call, and what is put on top of it by a machine that is busy.
 const LONGEST: Duration = Duration::from_millis(200);
 const SLACK: Duration = Duration::from_secs(8);
@@ -35,7 +36,7 @@ impl Random {
     }
 }
 
-const WRONG: [Behaviour; 20] = [
+const WRONG: [Behaviour; 25] = [
     Behaviour::Good,
     Behaviour::Stateless,
     Behaviour::NeverAnswers,
@@ -56,33 +57,94 @@ const WRONG: [Behaviour; 20] = [
     Behaviour::NoResult,
     Behaviour::ClosesOutput,
     Behaviour::Progress,
+    Behaviour::TextId,
+    Behaviour::StopsReading,
+    Behaviour::IgnoresEnd,
+    Behaviour::Grandchild,
+    Behaviour::AsksPerson,
 ];
 
 fn handles() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// One schedule: some calls at the same time, some of which are dropped.
-async fn schedule(toolset: &McpToolset, seed: u64) -> usize {
+/// Of a call: how it is known again, and its error where it failed.
+type Made = (String, Option<ToolError>);
+
+/// One schedule: some calls at the same time, some of which are dropped, by whoever drives them or from outside.
+async fn schedule(toolset: &Arc<McpToolset>, behaviour: Behaviour, seed: u64) -> Vec<Made> {
     let mut random = Random(seed);
-    let calls = (0..1 + random.next(4)).map(|_| {
+    let calls = (0..1 + random.next(4)).map(|index| {
         let acts = random.next(3) > 0;
         let limit = Duration::from_millis(1 + random.next(LONGEST.as_millis() as u64));
+        let aborted = (random.next(8) == 0).then(|| Duration::from_millis(random.next(50)));
+        let toolset = Arc::clone(toolset);
+        let tag = format!("{seed}-{index}");
         async move {
             let begun = Instant::now();
-            let (tool, arguments) = if acts { ("act", json!({})) } else { ("echo", json!({"text": "x"})) };
-            let result = call(toolset, tool, arguments, limit).await;
+            let tool = if acts { "act" } else { "echo" };
+            let arguments = json!({"text": tag});
+            let call = call(&toolset, tool, arguments, limit);
+            let result = match aborted {
+                None => call.await,
+                Some(after) => timeout(after, call).await.unwrap_or_else(|_| Err(aborted_outside())),
+            };
             assert!(begun.elapsed() < limit + SLACK, "seed {seed}: {:?} of {limit:?}", begun.elapsed());
-            if let Ok(output) = result {
-                let text = output.model_text();
-                assert!(
-                    ["acted", "x", "The tool finished and gave no output."].contains(&text.as_str()),
-                    "seed {seed}: {text}"
-                );
-            }
+            let error = match result {
+                Ok(output) => {
+                    let expected = expected(behaviour, acts, &tag);
+                    assert_eq!(output.model_text(), expected, "{}, call {tag}", behaviour.as_str());
+                    None
+                }
+                Err(error) => Some(error),
+            };
+            (tag, error)
         }
     });
-    join_all(calls).await.len()
+    join_all(calls).await
+}
+
+/// What whoever drops a call knows of it.
+fn aborted_outside() -> ToolError {
+    ToolError::new(ToolErrorKind::Cancelled, "aborted").with_applied(Applied::Unknown)
+}
+
+/// The answer to this call and to no other.
+fn expected(behaviour: Behaviour, acts: bool, tag: &str) -> String {
+    match (acts, behaviour) {
+        (false, _) => tag.to_owned(),
+        (true, Behaviour::AsksPerson) => "{\"action\":\"decline\"}".to_owned(),
+        (true, _) => "acted".to_owned(),
+    }
+}
+
+/// What must be true of all calls of a server, given what it received.
+fn judge(behaviour: Behaviour, fake: &Fake, made: &[Made]) {
+    let received: Vec<String> = fake
+        .log()
+        .iter()
+        .filter(|message| message["method"] == "tools/call")
+        .map(|message| message["params"]["arguments"]["text"].as_str().unwrap_or_default().to_owned())
+        .collect();
+    for (tag, error) in made {
+        let times = received.iter().filter(|seen| *seen == tag).count();
+        assert!(times <= 1, "{}, call {tag} was sent {times} times", behaviour.as_str());
+        let Some(error) = error else { continue };
+        // That nothing was done is only said of what did not arrive, and of what the server itself refused.
+        let refused = error.kind() == ToolErrorKind::Rejected && behaviour == Behaviour::EmptyError;
+        assert!(
+            times == 0 || refused || error.applied() != Applied::No,
+            "{}, call {tag} arrived: {error:?}",
+            behaviour.as_str()
+        );
+        let kinds = [
+            ToolErrorKind::Timeout,
+            ToolErrorKind::Cancelled,
+            ToolErrorKind::Unavailable,
+            ToolErrorKind::InvalidOutput,
+        ];
+        assert!(refused || kinds.contains(&error.kind()), "{}, call {tag}: {error:?}", behaviour.as_str());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -94,14 +156,16 @@ async fn a_thousand_schedules_end_in_time_and_leave_nothing() {
     for round in 0..SCHEDULES / (AT_ONCE * EACH) {
         let servers = (0..AT_ONCE).map(|index| async move {
             let number = round * AT_ONCE + index;
-            let fake = Fake::new(WRONG[(number % WRONG.len() as u64) as usize]);
+            let behaviour = WRONG[(number % WRONG.len() as u64) as usize];
+            let fake = Fake::new(behaviour);
             let toolset = Arc::new(fake.toolset());
             toolset.list().await.unwrap();
-            let mut results = 0;
+            let mut made = Vec::new();
             for step in 0..EACH {
-                results += schedule(&toolset, number * EACH + step).await;
+                made.extend(schedule(&toolset, behaviour, number * EACH + step).await);
             }
-            (results, fake.pids())
+            judge(behaviour, &fake, &made);
+            (made.len(), fake.pids())
         });
         for (count, started) in join_all(servers).await {
             results += count;
