@@ -13,7 +13,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
 use super::{Gateway, Tokens};
 
@@ -21,10 +21,6 @@ use super::{Gateway, Tokens};
 const BODY: Duration = Duration::from_secs(30);
 /// Requests that are served at the same time, open streams among them.
 pub(super) const REQUESTS: usize = 1024;
-/// Sessions at the same time.
-pub(super) const SESSIONS: usize = 1024;
-/// The first version of the protocol that has none.
-const NO_SESSIONS: &[u8] = b"2026-07-28";
 /// What is asked of those that are too many.
 const AGAIN: &str = "5";
 
@@ -34,6 +30,10 @@ pub(super) struct Guard {
     pub(super) max_body: usize,
     pub(super) requests: Arc<Semaphore>,
     pub(super) sessions: Arc<LocalSessionManager>,
+    /// Sessions at most.
+    pub(super) max_sessions: usize,
+    /// They are opened one by one, so that of many at the same time none overlooks the others.
+    pub(super) opening: Mutex<()>,
     pub(super) gateway: Gateway,
 }
 
@@ -44,14 +44,7 @@ pub(super) async fn pass(State(guard): State<Arc<Guard>>, request: Request, next
         return (StatusCode::UNAUTHORIZED, wants, "a bearer token is needed").into_response();
     }
     let Ok(place) = Arc::clone(&guard.requests).try_acquire_owned() else { return busy() };
-    let (posts, headers) = (request.method() == Method::POST, request.headers());
-    // The newest protocol has no sessions.
-    let stateless =
-        headers.get("mcp-protocol-version").is_some_and(|version| version.as_bytes() >= NO_SESSIONS);
-    let opens = posts && !stateless && !headers.contains_key("mcp-session-id");
-    if opens && guard.sessions.sessions.read().await.len() >= SESSIONS {
-        return busy();
-    }
+    let posts = request.method() == Method::POST;
     let (head, body) = request.into_parts();
     let body = match tokio::time::timeout(BODY, to_bytes(body, guard.max_body)).await {
         Ok(Ok(body)) => body,
@@ -60,21 +53,29 @@ pub(super) async fn pass(State(guard): State<Arc<Guard>>, request: Request, next
         }
         Err(_) => return (StatusCode::REQUEST_TIMEOUT, "the request did not come in time").into_response(),
     };
-    if posts && guard.gateway.is_full() && is_call(&body) {
+    let method = if posts { method(&body) } else { None };
+    if method.as_deref() == Some("tools/call") && guard.gateway.is_full() {
         return busy();
     }
+    // Whatever protocol it names: this is what opens a session.
+    let _opening = if method.as_deref() == Some("initialize") {
+        let opening = guard.opening.lock().await;
+        if guard.sessions.sessions.read().await.len() >= guard.max_sessions {
+            return busy();
+        }
+        Some(opening)
+    } else {
+        None
+    };
     let response = next.run(Request::from_parts(head, Body::from(body))).await;
     // A stream holds its place to its end.
     response.map(|body| Body::new(Held { body, _place: place }))
 }
 
-/// Whether a message is a call of a tool.
-fn is_call(body: &[u8]) -> bool {
-    #[derive(serde::Deserialize)]
-    struct Message {
-        method: String,
-    }
-    serde_json::from_slice(body).is_ok_and(|message: Message| message.method == "tools/call")
+/// What a message asks for; of a name that is said twice, the last counts, as it does for whoever reads it next.
+fn method(body: &[u8]) -> Option<String> {
+    let message: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(body).ok()?;
+    Some(message.get("method")?.as_str()?.to_owned())
 }
 
 fn busy() -> Response {
@@ -85,7 +86,7 @@ fn busy() -> Response {
 /// A body, and the place that it holds.
 struct Held {
     body: Body,
-    _place: tokio::sync::OwnedSemaphorePermit,
+    _place: OwnedSemaphorePermit,
 }
 
 impl http_body::Body for Held {

@@ -13,7 +13,11 @@ use rmcp::transport::{
     StreamableHttpServerConfig, StreamableHttpService,
     streamable_http_server::session::local::LocalSessionManager,
 };
-use tokio::{net::TcpListener, sync::Semaphore, time::timeout};
+use tokio::{
+    net::TcpListener,
+    sync::{Mutex, Semaphore},
+    time::timeout,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -38,6 +42,11 @@ pub struct HttpOptions {
     pub hosts: Vec<String>,
     /// Origins of web pages that may ask, such as `https://app.example:443`, beside those of loopback.
     pub origins: Vec<String>,
+    /// Sessions at the same time: 1024 unless said otherwise.
+    pub max_sessions: usize,
+    /// Time after which a session ends that nobody uses, and whose client then begins a new one: 30 min unless said
+    /// otherwise.
+    pub idle: Duration,
     /// Bytes of a request at most: 4 MiB unless said otherwise.
     pub max_body: usize,
     /// Time for the head of a request to come: 15 s unless said otherwise.
@@ -52,6 +61,8 @@ impl Default for HttpOptions {
             tokens: Tokens::default(),
             hosts: Vec::new(),
             origins: Vec::new(),
+            max_sessions: 1024,
+            idle: Duration::from_secs(30 * 60),
             max_body: 4 * 1024 * 1024,
             head_timeout: Duration::from_secs(15),
             drain: Duration::from_secs(10),
@@ -91,7 +102,9 @@ pub async fn serve_http(
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     let end = CancellationToken::new();
-    let sessions = Arc::new(LocalSessionManager::default());
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(options.idle);
+    let sessions = Arc::new(sessions);
     let (head, drain) = (options.head_timeout, options.drain);
     let router = router(gateway.clone(), bound, options, sessions, end.clone());
     ready(bound);
@@ -151,6 +164,8 @@ fn router(
         max_body: options.max_body,
         requests: Arc::new(Semaphore::new(REQUESTS)),
         sessions: Arc::clone(&sessions),
+        max_sessions: options.max_sessions,
+        opening: Mutex::new(()),
         gateway: gateway.clone(),
     };
     let service = StreamableHttpService::new(move || Ok(gateway.clone()), sessions, config);

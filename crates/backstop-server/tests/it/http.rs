@@ -8,6 +8,7 @@ use std::{
 
 use backstop::{CancellationToken, Toolset, http_client};
 use backstop_server::mcp::{GatewayOptions, HttpOptions, ServeError, Tokens, serve_http};
+use futures_util::future::join_all;
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::{
@@ -291,4 +292,33 @@ async fn changes_are_told_to_those_who_listen() {
         tokio::time::timeout(Duration::from_secs(5), told).await.unwrap();
         assert!(toolset.list().await.unwrap().len() > before, "{protocol:?}");
     }
+}
+
+/// Whatever protocol a request names, and however many come at once.
+#[tokio::test]
+async fn sessions_are_as_many_as_there_is_room_for() {
+    let mut options = HttpOptions::default();
+    (options.max_sessions, options.idle) = (4, Duration::from_millis(500));
+    let served = served(options).await;
+    let newest = [("mcp-protocol-version", "2026-07-28")];
+    for headers in [&[][..], &newest] {
+        let mut asked = initialize();
+        if !headers.is_empty() {
+            asked["params"]["protocolVersion"] = json!("2026-07-28");
+        }
+        let answers = join_all((0..12).map(|_| served.post(headers, asked.clone()))).await;
+        let mut codes: Vec<_> = answers.iter().map(|answer| answer.status().as_u16()).collect();
+        codes.sort_unstable();
+        assert_eq!(codes, [&[200; 4][..], &[503; 8]].concat(), "{headers:?}");
+        let refused = answers.iter().find(|answer| answer.status() == StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(refused.unwrap().headers()["retry-after"], "5");
+        // What opens none is served meanwhile.
+        let (headers, call) = stateless("add");
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        assert_eq!(served.post(&headers, call).await.status(), StatusCode::OK);
+        // Nobody uses them, so that there is room again.
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+    }
+    served.stop.cancel();
+    served.ended.await.unwrap().unwrap();
 }
