@@ -190,7 +190,9 @@ fn failures_that_are_hidden_in_successes_are_found() {
         manifest(&sqlite, &fail_when(&["read_query", "create_table"], json!({"contains": "rror: "})));
     all += &format!("\n# sqlite with fail_when\n{}", table(&declared, folder.path(), &calls));
 
-    let tau = program(&[&counterpart("mcp/bin/tau2-mock-mcp").display().to_string()]);
+    let mut tau = program(&[&counterpart("mcp/bin/tau2-mock-mcp").display().to_string()]);
+    // What it did before is otherwise kept for every run of this machine.
+    tau["env"] = json!({"TAU2_MOCK_MCP_STATE_DIR": folder.path().join("tau2").display().to_string()});
     let calls = [
         ("create_task", json!({"user_id": "user_1", "title": "Call Ada"})),
         ("create_task", json!({"user_id": "nobody", "title": "Call Ada"})),
