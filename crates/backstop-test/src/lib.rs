@@ -10,6 +10,9 @@ pub mod conformance;
 #[expect(clippy::indexing_slicing, clippy::print_stderr, reason = "it is a program of tests")]
 pub mod mcp;
 mod model;
+#[cfg(unix)]
+#[expect(clippy::indexing_slicing, reason = "it is a server of tests")]
+pub mod oauth;
 pub mod server;
 mod toolset;
 

@@ -7,7 +7,7 @@ use globset::GlobSet;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use super::ask::AskPerson;
+use super::{ask::AskPerson, login::LoginConfig};
 use crate::http::{AnswerRules, Auth};
 
 /// Bytes of one message at most, unless said otherwise.
@@ -100,6 +100,8 @@ pub struct HttpServer {
     pub headers: Vec<(String, SecretString)>,
     /// How requests say who makes them.
     pub auth: Auth,
+    /// That a person logs in, in place of `auth`.
+    pub login: Option<LoginConfig>,
     /// Headers of whoever started the run that are passed on with calls, by name.
     pub caller_headers: Vec<String>,
     /// Makes the requests. It must not follow redirects: [`http_client`](crate::client::http_client) makes such a
@@ -146,9 +148,9 @@ impl McpConfig {
 
     /// Takes what the server is given in confidence out of what it says for operators.
     pub(super) fn redactor(&self) -> Redactor {
-        let (secrets, auth) = match &self.server {
-            Server::Stdio(server) => (&server.env, &Auth::None),
-            Server::Http(server) => (&server.headers, &server.auth),
+        let (secrets, auth, login) = match &self.server {
+            Server::Stdio(server) => (&server.env, &Auth::None, None),
+            Server::Http(server) => (&server.headers, &server.auth, server.login.as_ref()),
         };
         let auth = match auth {
             Auth::None => None,
@@ -159,7 +161,9 @@ impl McpConfig {
             | Auth::ApiKeyCookie { value: secret, .. } => Some(secret),
             Auth::OAuth2(oauth2) => Some(&oauth2.client_secret),
         };
-        Redactor::new(secrets.iter().map(|(_, secret)| secret).chain(auth).map(ExposeSecret::expose_secret))
+        let secrets = secrets.iter().map(|(_, secret)| secret).chain(auth);
+        let secrets = secrets.chain(login.and_then(|login| login.client_secret.as_ref()));
+        Redactor::new(secrets.map(ExposeSecret::expose_secret))
     }
 
     /// Whether a tool of the server is offered.
@@ -206,7 +210,7 @@ impl StdioServer {
 impl HttpServer {
     /// An address, without credentials.
     pub fn new(url: Url, client: reqwest::Client) -> Self {
-        Self { url, headers: Vec::new(), auth: Auth::None, caller_headers: Vec::new(), client }
+        Self { url, headers: Vec::new(), auth: Auth::None, login: None, caller_headers: Vec::new(), client }
     }
 }
 
@@ -226,6 +230,7 @@ impl fmt::Debug for HttpServer {
             .field("url", &crate::http::shown(&self.url))
             .field("headers", &self.headers)
             .field("auth", &self.auth)
+            .field("login", &self.login)
             .finish_non_exhaustive()
     }
 }

@@ -32,8 +32,9 @@ use rmcp::{
 use sse_stream::Sse;
 use tokio::time::timeout;
 
+use self::failure::HttpFailure;
 pub(super) use self::failure::http_failure;
-use self::{failure::HttpFailure, request::Requests};
+pub(super) use self::request::Requests;
 use super::{HttpServer, errand::Errand};
 use crate::http::Media;
 

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! toolset ── connection ── stdio ── process, frames    a program, its life, its messages
-//!         │             ├─ http                        an address
+//!         │             ├─ http ── login               an address, and who is known there
 //!         │             └─ handler ── ask, sample      what a server asks back
 //!         ├─ list, extras                              what it offers
 //!         ├─ call ── errand                            one request and how far it got
@@ -24,6 +24,7 @@ mod frames;
 mod handler;
 mod http;
 mod list;
+pub mod login;
 mod output;
 mod process;
 mod said;

@@ -14,6 +14,7 @@ mod calls;
 mod conformance;
 mod http;
 mod kit;
+mod login;
 mod process;
 mod schedules;
 mod startup;

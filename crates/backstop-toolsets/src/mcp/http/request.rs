@@ -9,7 +9,7 @@ use reqwest::{Response, StatusCode, header::HeaderMap};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::Instant;
 
-use super::super::{HttpServer, errand::Errand};
+use super::super::{HttpServer, errand::Errand, login::Grants};
 use crate::http::{Auth, Base, HttpConfig, Tokens, shown, transport};
 
 /// Time for a token to be given.
@@ -17,10 +17,31 @@ const TOKEN: Duration = Duration::from_secs(30);
 /// Requests may last as long as a call, and streams longer: their deadline is the caller's.
 const NO_LIMIT: Duration = Duration::from_secs(86_400);
 
+/// Where the token comes from that requests carry, if they carry one that changes.
+enum Source {
+    None,
+    Exchanged(Box<Tokens>),
+    Given(Box<Grants>),
+}
+
+impl Source {
+    async fn token(
+        &self,
+        refused: Option<&SecretString>,
+        until: Instant,
+    ) -> Option<Result<SecretString, ToolError>> {
+        match self {
+            Self::None => None,
+            Self::Exchanged(tokens) => Some(tokens.token(refused, until).await),
+            Self::Given(grants) => Some(grants.token(refused, until).await),
+        }
+    }
+}
+
 /// What all requests to a server share.
-pub(super) struct Requests {
+pub(in super::super) struct Requests {
     base: Base,
-    tokens: Option<Tokens>,
+    tokens: Source,
     client: reqwest::Client,
     /// The address, for operators.
     shown: String,
@@ -30,14 +51,17 @@ impl Requests {
     /// # Errors
     ///
     /// `misconfigured` where a header can't be sent, or the address is none.
-    pub(super) fn new(server: &HttpServer) -> Result<Self, ToolError> {
+    pub(in super::super) fn new(server: &HttpServer) -> Result<Self, ToolError> {
         let mut config = HttpConfig::new("", server.url.clone(), server.client.clone());
         config.headers.clone_from(&server.headers);
         config.auth = server.auth.clone();
         config.caller_headers.clone_from(&server.caller_headers);
-        let tokens = match &server.auth {
-            Auth::OAuth2(oauth2) => Some(Tokens::new((**oauth2).clone(), server.client.clone())),
-            _ => None,
+        let tokens = match (&server.auth, &server.login) {
+            (_, Some(login)) => Source::Given(Box::new(Grants::new(login, &server.url, &server.client))),
+            (Auth::OAuth2(oauth2), None) => {
+                Source::Exchanged(Box::new(Tokens::new((**oauth2).clone(), server.client.clone())))
+            }
+            _ => Source::None,
         };
         let base = Base::new(&config)?;
         Ok(Self { base, tokens, client: server.client.clone(), shown: shown(&server.url) })
@@ -54,22 +78,23 @@ impl Requests {
     /// # Errors
     ///
     /// Why there is no answer; nothing where there is one, whatever it says.
-    pub(super) async fn send(
+    pub(in super::super) async fn send(
         &self,
         method: Method,
         headers: HeaderMap,
         body: Option<Bytes>,
         errand: &Errand,
     ) -> Result<Response, ToolError> {
-        let Some(tokens) = &self.tokens else { return self.once(method, headers, body, errand, None).await };
         let until = Instant::now() + TOKEN;
-        let first = tokens.token(None, until).await?;
+        let Some(first) = self.tokens.token(None, until).await.transpose()? else {
+            return self.once(method, headers, body, errand, None).await;
+        };
         let response = self.once(method.clone(), headers.clone(), body.clone(), errand, Some(&first)).await?;
         if response.status() != StatusCode::UNAUTHORIZED {
             return Ok(response);
         }
-        let second = tokens.token(Some(&first), until).await?;
-        self.once(method, headers, body, errand, Some(&second)).await
+        let second = self.tokens.token(Some(&first), until).await.transpose()?;
+        self.once(method, headers, body, errand, second.as_ref()).await
     }
 
     async fn once(
