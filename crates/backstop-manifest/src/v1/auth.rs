@@ -91,7 +91,7 @@ pub(super) fn auth(at: &At<'_>) -> Option<Auth> {
         if at.text()? == "none" {
             return Some(Auth::None);
         }
-        let message = "expected `none` or a mapping with `bearer`, `basic`, `api_key` or `oauth2`";
+        let message = "expected `none` or a mapping with `bearer`, `basic`, `api_key` or `oauth2` (of an MCP server also `login`)";
         at.report(
             Diagnostic::error(code::WRONG_TYPE, message).hint("write `auth: {bearer: ${secret:NAME}}`"),
         );

@@ -1,6 +1,5 @@
 //! Headers and credentials.
 
-use super::auth::Auth;
 use crate::{
     context::Secrets,
     diagnostic::{Diagnostic, code},
@@ -54,16 +53,14 @@ pub(super) fn headers(at: &At<'_>) -> Vec<Header> {
 
 /// Reads the names of headers that are passed on from whoever starts a run. What the toolset sends itself is not
 /// among them.
-pub(super) fn caller_headers(at: &At<'_>, own: &[Header], auth: Option<&Auth>) -> Vec<String> {
+pub(super) fn caller_headers(at: &At<'_>, own: &[Header], own_header: Option<&str>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for item in at.one_or_many() {
         let Some(name) = item.some_text().filter(|name| check_header_name(&item, name)) else { continue };
         let is_same = |other: &str| other.eq_ignore_ascii_case(&name);
         let problem = if names.iter().any(|other| is_same(other)) {
             "is given twice"
-        } else if own.iter().any(|header| is_same(&header.name))
-            || auth.and_then(Auth::header).is_some_and(is_same)
-        {
+        } else if own.iter().any(|header| is_same(&header.name)) || own_header.is_some_and(is_same) {
             "is sent by the toolset itself"
         } else {
             names.push(name);

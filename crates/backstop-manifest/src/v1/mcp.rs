@@ -8,6 +8,7 @@ use super::{
     auth::{Auth, auth},
     connection::{Connection, connection},
     header::{Header, caller_headers, headers},
+    login::{Login, login},
     name::LONGEST,
     pattern::{ToolPatterns, patterns},
     program::{McpProgram, program},
@@ -110,6 +111,8 @@ pub struct McpHttp {
     pub headers: Vec<Header>,
     /// How requests are authenticated.
     pub auth: Auth,
+    /// That a person logs in, in place of `auth`.
+    pub login: Option<Login>,
     /// Headers of whoever starts a run that are passed on, by name.
     pub caller_headers: Vec<String>,
     /// How it is reached.
@@ -232,11 +235,20 @@ fn refuse(fields: &Fields<'_>, keys: &[&str], beside: &str, why: &str) {
 fn http(url: &At<'_>, fields: &Fields<'_>) -> Option<McpServer> {
     let url = url_with_query(url);
     let headers = fields.get("headers").map(headers).unwrap_or_default();
-    let auth = fields.get("auth").map_or(Some(Auth::None), auth);
-    let caller_headers = fields
-        .get("caller_headers")
-        .map(|at| caller_headers(at, &headers, auth.as_ref()))
-        .unwrap_or_default();
+    // `None` stands for what can't be read.
+    let (auth, login) = match fields.get("auth") {
+        None => (Some(Auth::None), Some(None)),
+        Some(at) => match login(at) {
+            Some(login) => (Some(Auth::None), login.map(Some)),
+            None => (auth(at), Some(None)),
+        },
+    };
+    let own_header = match &login {
+        Some(Some(_)) => Some("authorization"),
+        _ => auth.as_ref().and_then(Auth::header),
+    };
+    let caller_headers =
+        fields.get("caller_headers").map(|at| caller_headers(at, &headers, own_header)).unwrap_or_default();
     let declared = fields.get("connection");
     for at in IDLE_CONNECTION_KEYS.iter().filter_map(|key| declared?.child(key)) {
         let message = format!("`{}` changes nothing here", at.key().value);
@@ -245,7 +257,8 @@ fn http(url: &At<'_>, fields: &Fields<'_>) -> Option<McpServer> {
         at.report_key(Diagnostic::warning(code::NO_EFFECT, message).hint(hint));
     }
     let connection = declared.map(connection).unwrap_or_default();
-    Some(McpServer::Http(Box::new(McpHttp { url: url?, headers, auth: auth?, caller_headers, connection })))
+    let (url, auth, login) = (url?, auth?, login?);
+    Some(McpServer::Http(Box::new(McpHttp { url, headers, auth, login, caller_headers, connection })))
 }
 
 fn root(at: &At<'_>) -> Option<Spanned<McpRoot>> {

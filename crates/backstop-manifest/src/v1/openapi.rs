@@ -89,7 +89,7 @@ pub(super) fn openapi(at: &At<'_>) -> Option<OpenApiConfig> {
     let auth = fields.get("auth").map_or(Some(Auth::None), auth);
     let caller_headers = fields
         .get("caller_headers")
-        .map(|at| caller_headers(at, &headers, auth.as_ref()))
+        .map(|at| caller_headers(at, &headers, auth.as_ref().and_then(Auth::header)))
         .unwrap_or_default();
     let idempotency_header = idempotency_header(&fields);
     let connection = fields.get("connection").map(connection).unwrap_or_default();

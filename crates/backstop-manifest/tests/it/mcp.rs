@@ -3,7 +3,8 @@
 use std::{path::PathBuf, time::Duration};
 
 use backstop_manifest::v1::{
-    Auth, LargeResults, McpConfig, McpHttp, McpProgram, McpProtocol, McpRoot, McpServer, Network, ToolsetKind,
+    Auth, LargeResults, Login, McpConfig, McpHttp, McpProgram, McpProtocol, McpRoot, McpServer, Network,
+    ToolsetKind,
 };
 
 use crate::{good, load, problems, with};
@@ -192,4 +193,44 @@ fn values_that_look_like_credentials_are_kept_secret_however_they_are_written() 
     let manifest = manifest.unwrap();
     let kept: Vec<&str> = manifest.secrets.iter().map(|secret| secret.expose()).collect();
     assert_eq!(kept, ["hunter2", "shop.example.test"]);
+}
+
+fn login(auth: &str) -> Login {
+    let http = address(&format!("toolsets: {{a: {{mcp: {{url: https://h.example/mcp, auth: {auth}}}}}}}"));
+    assert!(matches!(http.auth, Auth::None));
+    http.login.unwrap()
+}
+
+#[test]
+fn a_login_says_who_asks_for_what() {
+    let usual = login("login");
+    assert_eq!(usual.client_id, None);
+    assert!(usual.client_secret.is_none() && usual.scopes.is_empty() && usual.redirect.is_none());
+    assert_eq!(login("{login: {}}").client_id, None);
+    let declared = login(
+        r#"{login: {client_id: "${HOST}", client_secret: "${secret:TOKEN}", scopes: [read, "a:b"], redirect: "http://localhost:3030/cb"}}"#,
+    );
+    assert_eq!(declared.client_id.as_deref(), Some("shop.example.test"));
+    assert_eq!(declared.client_secret.unwrap().expose(), "tok-SECRET-1");
+    assert_eq!(declared.scopes, ["read", "a:b"]);
+    assert_eq!(declared.redirect.unwrap().as_str(), "http://localhost:3030/cb");
+    assert_eq!(login("{login: {scopes: read}}").scopes, ["read"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_login_is_told() {
+    let found = problems(&with(
+        r#"toolsets:
+  a: {mcp: {url: "https://h.example/a", auth: {login: {client_secret: "${secret:TOKEN}"}}}}
+  b: {mcp: {url: "https://h.example/b", auth: {login: {scopes: ["read write", ""], redirect: "https://h.example/cb"}}}}
+  c: {mcp: {url: "https://h.example/c", auth: {login: {redirect: "http://127.0.0.1/cb"}}}}
+  d: {mcp: {url: "https://h.example/d", auth: {login: {client: x}}}}
+  e: {mcp: {url: "https://h.example/e", auth: logn}}
+  f: {mcp: {url: "https://h.example/f", auth: {login: {}, bearer: "${secret:TOKEN}"}}}
+  g: {mcp: {url: "https://h.example/g", auth: login, caller_headers: [Authorization]}}
+  h: {mcp: {url: "https://h.example/h", auth: {login: 7}}}
+  i: {http: {base_url: "https://h.example", auth: login, endpoints: {}}}
+"#,
+    ));
+    insta::assert_snapshot!(found);
 }
