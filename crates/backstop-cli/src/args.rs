@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use backstop::{Applied, ToolErrorKind};
 use clap::{
@@ -132,6 +132,28 @@ pub(crate) enum Command {
         #[command(flatten)]
         gate: Gate,
     },
+    /// Log in to an MCP server of a manifest, with a browser.
+    ///
+    /// For toolsets with `auth: login`. The token is kept for this user, in the folder BACKSTOP_TOKENS or where the data
+    /// of programs are, and renewed when it ends. Exit code: 0 logged in, 1 not, 2 usage or manifest error, 130
+    /// cancelled.
+    Login {
+        /// The manifest.
+        file: PathBuf,
+        /// The toolset; needed where there is more than one to log in to.
+        toolset: Option<String>,
+        #[command(flatten)]
+        flags: LoginFlags,
+    },
+    /// Forget the token of an MCP server.
+    ///
+    /// It is not called back: the server may take it until it ends.
+    Logout {
+        /// The manifest.
+        file: PathBuf,
+        /// The toolset; needed where there is more than one to log out of.
+        toolset: Option<String>,
+    },
     /// See it work: start a small shop that fails on purpose, and an agent that uses it.
     ///
     /// Uses the model at OPENAI_BASE_URL or OPENAI_API_KEY if one of them is set, else a scripted one.
@@ -147,6 +169,29 @@ pub(crate) enum Command {
         #[command(flatten)]
         output: Output,
     },
+}
+
+/// How `login` asks, and for what.
+#[derive(Debug, Args, Clone)]
+pub(crate) struct LoginFlags {
+    /// Ask for this scope, in place of those that are declared or that the server wants. May be repeated.
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Vec<String>,
+    /// Do not open a browser: only print the address.
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+    /// Seconds to wait for somebody to log in.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    timeout: u64,
+    /// Print one JSON document; the token is not in it.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl LoginFlags {
+    pub(crate) const fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout)
+    }
 }
 
 /// The failure that `explain` is asked about.

@@ -54,6 +54,10 @@ async fn run(command: Command) -> Result<Exit, Exit> {
         Command::Chat { file, model, approval, verbose } => {
             commands::chat::run(&file, &model, approval, verbose).await
         }
+        Command::Login { file, toolset, flags } => {
+            commands::login::login(&file, toolset.as_deref(), &flags).await
+        }
+        Command::Logout { file, toolset } => commands::login::logout(&file, toolset.as_deref()),
         Command::Mcp { file, gate } => commands::mcp::run(&file, &gate).await,
         Command::Quickstart { prompt, serve, output } => {
             commands::quickstart::run(&prompt, serve, output).await

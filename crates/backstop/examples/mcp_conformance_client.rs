@@ -7,13 +7,16 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that says what it does")]
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{error::Error, path::Path, sync::Arc, time::Duration};
 
 use backstop::{
     CallContext, Catalog, RunId, ToolCall, ToolPolicy, Toolset, async_trait,
     catalog::CatalogSource,
     http_client,
-    mcp::{AskPerson, Asked, HttpServer, McpConfig, McpToolset, Server},
+    mcp::{
+        AskPerson, Asked, HttpServer, McpConfig, McpToolset, Server,
+        login::{Login, LoginConfig, TokenFile},
+    },
 };
 use serde_json::{Map, Value, json};
 
@@ -30,7 +33,11 @@ impl AskPerson for Agreeable {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let url = std::env::args().next_back().ok_or("the address of a server is missing")?;
-    let server = HttpServer::new(url.parse()?, http_client()?);
+    let mut server = HttpServer::new(url.parse()?, http_client()?);
+    let tokens = tempfile::TempDir::new()?;
+    if std::env::var("MCP_CONFORMANCE_SCENARIO").is_ok_and(|scenario| scenario.starts_with("auth/")) {
+        server.login = Some(log_in(&server, tokens.path()).await?);
+    }
     let mut config = McpConfig::new("suite", Server::Http(server));
     config.person = Some(Arc::new(Agreeable));
     let toolset = McpToolset::new(config)?;
@@ -48,6 +55,25 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("{}: {}", entry.name, output.model_text());
     }
     Ok(())
+}
+
+/// Logs in as a person would whose authorization server asks nothing of them.
+async fn log_in(server: &HttpServer, tokens: &Path) -> Result<LoginConfig, Box<dyn Error>> {
+    let mut config = LoginConfig::new(TokenFile::new(tokens, &server.url));
+    let context: Value = std::env::var("MCP_CONFORMANCE_CONTEXT")
+        .map_or(Ok(Value::Null), |text| serde_json::from_str(&text))?;
+    let text = |name: &str| context[name].as_str().map(str::to_owned);
+    config.client_id = text("client_id");
+    config.client_secret = text("client_secret").map(Into::into);
+    if std::env::var("MCP_CONFORMANCE_SCENARIO").is_ok_and(|scenario| scenario == "auth/basic-cimd") {
+        config.client_id = Some("https://conformance-test.local/client-metadata.json".to_owned());
+    }
+    let login = Login::begin(server, &config, "http://127.0.0.1:8123/callback").await?;
+    let page = http_client()?.get(login.url().clone()).send().await?;
+    let location = page.headers().get("location").ok_or("the authorization server does not send back")?;
+    let logged_in = login.finish(location.to_str()?).await?;
+    eprintln!("logged in: {logged_in:?}");
+    Ok(config)
 }
 
 /// Something for each parameter that is required.

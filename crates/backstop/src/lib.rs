@@ -45,6 +45,8 @@ pub use load::{
     LoadError, ManifestFile, Overrides, agent_from_manifest, failure_of_status, read_manifest_text,
     schema_notes,
 };
+#[cfg(feature = "mcp")]
+pub use load::{LoginServer, login_servers};
 
 /// The README and the book are compiled, and run where they can be, with the documentation examples.
 #[cfg(doctest)]

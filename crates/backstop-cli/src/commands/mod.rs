@@ -5,6 +5,7 @@ pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod init;
+pub(crate) mod login;
 pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod quickstart;

@@ -4,5 +4,5 @@ pub(crate) mod diagnostics;
 pub(crate) mod explanation;
 pub(crate) mod progress;
 pub(crate) mod report;
-mod spinner;
+pub(crate) mod spinner;
 pub(crate) mod stdout;

@@ -42,11 +42,38 @@ fn passed(command: &mut Command) -> String {
     told
 }
 
+/// All but two of those that are no extension: `auth/scope-step-up` wants a new login in the middle of a call, and
+/// ours is a person's, with `backstop login --scope`; `auth/2025-03-26-oauth-metadata-backcompat` publishes metadata of an
+/// issuer that is not the address they are at, which RFC 8414, section 3.3, forbids to use.
+const SCENARIOS: [&str; 21] = [
+    "initialize",
+    "tools_call",
+    "elicitation-sep1034-client-defaults",
+    "sse-retry",
+    "auth/metadata-default",
+    "auth/metadata-var1",
+    "auth/metadata-var2",
+    "auth/metadata-var3",
+    "auth/basic-cimd",
+    "auth/scope-from-www-authenticate",
+    "auth/scope-from-scopes-supported",
+    "auth/scope-omitted-when-undefined",
+    "auth/scope-retry-limit",
+    "auth/token-endpoint-auth-basic",
+    "auth/token-endpoint-auth-post",
+    "auth/token-endpoint-auth-none",
+    "auth/pre-registration",
+    "auth/2025-03-26-oauth-endpoint-fallback",
+    "auth/resource-mismatch",
+    "auth/offline-access-scope",
+    "auth/offline-access-not-supported",
+];
+
 #[test]
 fn the_suite_passes_on_our_client() {
     let results = TempDir::new().unwrap();
     let client = example("mcp_conformance_client").display().to_string();
-    for scenario in ["initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry"] {
+    for scenario in SCENARIOS {
         let told =
             passed(suite(results.path()).args(["client", "--command", &client, "--scenario", scenario]));
         assert!(told.contains("OVERALL: PASSED"), "{scenario}: {told}");

@@ -12,8 +12,20 @@ fn no_command_shows_what_there_is() {
 #[test]
 fn every_command_explains_itself() {
     let folder = Folder::new();
-    let commands =
-        ["init", "check", "migrate", "tools", "call", "explain", "run", "chat", "mcp", "quickstart"];
+    let commands = [
+        "init",
+        "check",
+        "migrate",
+        "tools",
+        "call",
+        "explain",
+        "run",
+        "chat",
+        "login",
+        "logout",
+        "mcp",
+        "quickstart",
+    ];
     let help = commands.map(|command| folder.backstop(&[command, "--help"]).run().to_string());
     assert_snapshot!(help.join("\n"));
 }

@@ -16,6 +16,8 @@ mod fixture;
 mod help;
 mod init;
 mod interrupt;
+#[cfg(unix)]
+mod login;
 mod mcp;
 mod migrate;
 mod model_server;

@@ -84,6 +84,11 @@ impl Invocation {
         self
     }
 
+    pub(crate) fn stdin_from(mut self, stdin: impl Into<Stdio>) -> Self {
+        self.command.stdin(stdin);
+        self
+    }
+
     pub(crate) fn stdout(mut self, stdout: impl Into<Stdio>) -> Self {
         self.command.stdout(stdout);
         self

@@ -92,3 +92,23 @@ pub(super) fn for_tokens(
     }
     Ok(())
 }
+
+/// The client for an authorization server, which is where the server at this address says: it may lead only to where
+/// everybody is, or to the server's own host. One on this machine, or in its network, is trusted with that.
+///
+/// # Errors
+///
+/// As [`client`].
+#[cfg(feature = "mcp")]
+pub(super) fn for_logins(
+    connection: &Connection,
+    server: &Url,
+    clients: &mut Clients,
+) -> Result<reqwest::Client, ToolError> {
+    let mut connection = connection.clone();
+    if connection.network.is_none() && Guard::default().allows(server) {
+        connection.network =
+            Some(Network::Public(server.host_str().map(str::to_owned).into_iter().collect()));
+    }
+    client(&connection, server, Author::Operator, clients)
+}

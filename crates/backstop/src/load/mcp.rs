@@ -7,16 +7,22 @@ use std::{
 };
 
 use backstop_core::ToolError;
-use backstop_manifest::v1::{self, McpProtocol, McpRoot, McpServer, ToolsetConfig};
+use backstop_manifest::{
+    Manifest,
+    v1::{self, McpProtocol, McpRoot, McpServer, ToolsetConfig, ToolsetKind},
+};
 use backstop_runtime::BuildProblem;
 use backstop_toolsets::{
     client::Clients,
-    mcp::{HttpServer, McpConfig, McpToolset, Protocol, Server, StdioServer},
+    mcp::{
+        HttpServer, McpConfig, McpToolset, Protocol, Server, StdioServer,
+        login::{LoginConfig, TokenFile},
+    },
 };
 use url::Url;
 
 use super::{
-    answer,
+    LoadError, Overrides, answer,
     connection::{self, Author},
     http,
     toolset::{Made, Parts},
@@ -37,7 +43,7 @@ pub(super) fn toolset(
 ) -> Result<(Made, Duration), ToolError> {
     let server = match &declared.server {
         McpServer::Program(program) => Server::Stdio(stdio(program, &parts.manifest.base_dir)),
-        McpServer::Http(http) => Server::Http(address(http, parts.clients)?),
+        McpServer::Http(http) => Server::Http(address(http, parts.overrides, parts.clients)?),
     };
     let mut made = McpConfig::new(config.name.value.clone(), server);
     made.protocol = match declared.protocol {
@@ -88,7 +94,11 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-fn address(declared: &v1::McpHttp, clients: &mut Clients) -> Result<HttpServer, ToolError> {
+fn address(
+    declared: &v1::McpHttp,
+    overrides: &Overrides,
+    clients: &mut Clients,
+) -> Result<HttpServer, ToolError> {
     let url = declared.url.value.as_url();
     let client = connection::client(&declared.connection, url, Author::Operator, clients)?;
     let mut made = HttpServer::new(url.clone(), client);
@@ -96,7 +106,64 @@ fn address(declared: &v1::McpHttp, clients: &mut Clients) -> Result<HttpServer, 
     made.auth = http::auth(&declared.auth);
     connection::for_tokens(&mut made.auth, &declared.connection, clients)?;
     made.caller_headers.clone_from(&declared.caller_headers);
+    if let Some(login) = &declared.login {
+        made.login = Some(login_config(declared, login, overrides, clients)?);
+    }
     Ok(made)
+}
+
+fn login_config(
+    declared: &v1::McpHttp,
+    login: &v1::Login,
+    overrides: &Overrides,
+    clients: &mut Clients,
+) -> Result<LoginConfig, ToolError> {
+    let url = declared.url.value.as_url();
+    let dir = overrides.token_dir.clone().or_else(TokenFile::usual_dir).ok_or_else(|| {
+        ToolError::misconfigured("there is no place for its tokens: set BACKSTOP_TOKENS to a folder")
+    })?;
+    let mut made = LoginConfig::new(TokenFile::new(&dir, url));
+    made.client_id.clone_from(&login.client_id);
+    made.client_secret = login.client_secret.as_ref().map(http::secret);
+    made.scopes.clone_from(&login.scopes);
+    made.client = Some(connection::for_logins(&declared.connection, url, clients)?);
+    Ok(made)
+}
+
+/// A toolset whose server a person logs in to.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LoginServer {
+    /// The toolset's name.
+    pub toolset: String,
+    /// The server.
+    pub server: HttpServer,
+    /// How to log in to it.
+    pub login: LoginConfig,
+    /// Where the browser comes back to, where that is declared.
+    pub redirect: Option<Url>,
+}
+
+/// The toolsets of a manifest whose servers a person logs in to, with [`Login`](backstop_toolsets::mcp::login::Login).
+///
+/// # Errors
+///
+/// [`LoadError`] where one of them can't be reached in the way that is declared.
+pub fn login_servers(manifest: &Manifest, overrides: &Overrides) -> Result<Vec<LoginServer>, LoadError> {
+    let mut clients = Clients::default();
+    let mut found = Vec::new();
+    for config in &manifest.toolsets {
+        let ToolsetKind::Mcp(mcp) = &config.kind else { continue };
+        let McpServer::Http(declared) = &mcp.server else { continue };
+        let toolset = config.name.value.clone();
+        let server = address(declared, overrides, &mut clients)
+            .map_err(|source| LoadError::Toolset { toolset: toolset.clone(), source })?;
+        if let Some(login) = server.login.clone() {
+            let redirect = declared.login.as_ref().and_then(|login| login.redirect.clone());
+            found.push(LoginServer { toolset, server, login, redirect });
+        }
+    }
+    Ok(found)
 }
 
 /// A folder as its URL.

@@ -27,6 +27,8 @@ use backstop_toolsets::{
     openapi::OpenApiError,
 };
 
+#[cfg(feature = "mcp")]
+pub use mcp::{LoginServer, login_servers};
 use toolset::Parts;
 
 /// Bytes of a manifest or a script at most.
@@ -76,6 +78,9 @@ pub struct Overrides {
     /// Who answers MCP servers that ask a person something in the middle of a call, where a manifest lets them.
     #[cfg(feature = "mcp")]
     pub person: Option<Arc<dyn backstop_toolsets::mcp::AskPerson>>,
+    /// The folder for the tokens of servers that a person logs in to.
+    #[cfg(feature = "mcp")]
+    pub token_dir: Option<PathBuf>,
 }
 
 /// Why there is no agent.
