@@ -62,7 +62,7 @@ async fn log_in(server: &HttpServer, tokens: &Path) -> Result<LoginConfig, Box<d
     let mut config = LoginConfig::new(TokenFile::new(tokens, &server.url));
     let context: Value = std::env::var("MCP_CONFORMANCE_CONTEXT")
         .map_or(Ok(Value::Null), |text| serde_json::from_str(&text))?;
-    let text = |name: &str| context[name].as_str().map(str::to_owned);
+    let text = |name: &str| context.get(name)?.as_str().map(str::to_owned);
     config.client_id = text("client_id");
     config.client_secret = text("client_secret").map(Into::into);
     if std::env::var("MCP_CONFORMANCE_SCENARIO").is_ok_and(|scenario| scenario == "auth/basic-cimd") {

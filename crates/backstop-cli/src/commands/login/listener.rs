@@ -12,7 +12,7 @@ use backstop::mcp::login::{LoggedIn, LoginError};
 use tokio::{
     net::TcpListener,
     sync::{mpsc, oneshot},
-    task::JoinHandle,
+    task::JoinSet,
 };
 
 /// Where it is, unless something else is declared.
@@ -25,7 +25,8 @@ const WAITING: usize = 8;
 pub(super) struct Listener {
     redirect: String,
     callbacks: mpsc::Receiver<Callback>,
-    serving: JoinHandle<io::Result<()>>,
+    /// It ends with this.
+    _serving: JoinSet<io::Result<()>>,
 }
 
 /// A browser that came back, and waits for a page.
@@ -49,8 +50,9 @@ impl Listener {
         };
         let (sender, callbacks) = mpsc::channel(WAITING);
         let router = Router::new().fallback(come_back).with_state((path, sender));
-        let serving = tokio::spawn(async move { axum::serve(listener, router).await });
-        Ok(Self { redirect, callbacks, serving })
+        let mut serving = JoinSet::new();
+        serving.spawn(async move { axum::serve(listener, router).await });
+        Ok(Self { redirect, callbacks, _serving: serving })
     }
 
     pub(super) fn redirect(&self) -> &str {
@@ -64,12 +66,6 @@ impl Listener {
             // Nobody can come any more: what is pasted still counts.
             None => std::future::pending().await,
         }
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        self.serving.abort();
     }
 }
 
