@@ -181,10 +181,12 @@ async fn what_can_not_be_renewed_says_who_must_do_what() {
     let broken = Reply::json("503 Service Unavailable", "{}");
     let refused =
         Reply::json("400 Bad Request", json!({"error": "invalid_grant", "error_description": "revoked"}));
+    let unknown = Reply::json("401 Unauthorized", json!({"error": "invalid_client"}));
     let mut shown = Vec::new();
     for (name, manner) in [
         ("no refresh token", Manner { renewable: false, ..Manner::default() }),
         ("refused", Manner { breaks: Some(refused), ..Manner::default() }),
+        ("client unknown", Manner { breaks: Some(unknown), ..Manner::default() }),
         ("broken", Manner { breaks: Some(broken), ..Manner::default() }),
         ("silent", Manner { breaks: Some(Reply::reset()), ..Manner::default() }),
     ] {

@@ -33,16 +33,31 @@ pub(super) async fn manager(
 
 /// What went wrong on the way, which the library does not tell.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Failures(Arc<Mutex<Option<String>>>);
+pub(super) struct Failures(Arc<Mutex<Option<Failure>>>);
+
+#[derive(Debug)]
+struct Failure {
+    status: Option<http::StatusCode>,
+    what: String,
+}
 
 impl Failures {
     /// The last of them.
     pub(super) fn last(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|last| last.what.clone())
     }
 
-    fn note(&self, what: String) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
+    /// Whether the last was a refusal, which asking again does not change: of the client, or of what it asked for
+    /// (RFC 6749, section 5.2).
+    pub(super) fn is_refusal(&self) -> bool {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref()
+            .and_then(|last| last.status)
+            .is_some_and(|status| matches!(status.as_u16(), 400 | 401 | 403))
+    }
+
+    fn note(&self, status: Option<http::StatusCode>, what: String) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Failure { status, what });
     }
 }
 
@@ -81,14 +96,17 @@ impl OAuthHttpClient for Requests {
                 // What is looked for may be elsewhere.
                 Ok(answer) if answer.status().is_success() || method == http::Method::GET => {}
                 // Its body may hold what nobody is to see.
-                Ok(answer) => self.failures.note(format!("{method} {place}: status {}", answer.status())),
+                Ok(answer) => {
+                    let status = answer.status();
+                    self.failures.note(Some(status), format!("{method} {place}: status {status}"));
+                }
                 Err(cause) => {
                     let cause: &(dyn Error + 'static) = cause.as_ref();
                     let layers = std::iter::successors(Some(cause), |layer: &&(dyn Error + 'static)| {
                         (*layer).source()
                     });
                     let layers: Vec<String> = layers.map(ToString::to_string).collect();
-                    self.failures.note(format!("{method} {place}: {}", layers.join(": ")));
+                    self.failures.note(None, format!("{method} {place}: {}", layers.join(": ")));
                 }
             }
             answer

@@ -139,6 +139,10 @@ impl Source {
                 AuthError::TokenRefreshRejected(_) | AuthError::AuthorizationRequired => {
                     self.nobody("the token can't be renewed any more: nobody is logged in")
                 }
+                // Such as a client that is not known any more.
+                AuthError::TokenRefreshFailed(_) if failures.is_refusal() => {
+                    self.nobody("the token can't be renewed any more: nobody is logged in")
+                }
                 AuthError::TokenRefreshFailed(_)
                 | AuthError::DiscoveryRequestFailed { .. }
                 | AuthError::AuthorizationServersUnavailable { .. } => {
